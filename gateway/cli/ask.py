@@ -1,0 +1,46 @@
+"""``earpiece ask``: one question, one spoken answer."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ..conversation import Turn, conversation
+from .complaint import Complaint
+from .local_gateway import local_gateway, run
+
+
+@click.command()
+@click.argument("question")
+@click.option("--library", type=click.Path(path_type=Path), required=True, help="A folder of documents.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole envelope: query, status, sources, citations.")
+def ask(question: str, library: Path, as_json: bool) -> None:
+    """Ask QUESTION of a folder of documents, through a gateway, and print the answer.
+
+    Exits 0 when the documents answered, 3 when they hold nothing about it, 1 on an error.
+    """
+    if not question.strip():
+        raise Complaint("the question is empty.")
+    sys.exit(run(_ask(question, library, as_json=as_json)))
+
+
+async def _ask(question: str, library: Path, *, as_json: bool) -> int:
+    async with local_gateway(library) as gateway, conversation(gateway.url) as talk:
+        turn = await talk.answer(question)
+    if as_json:
+        click.echo(json.dumps(asdict(turn), ensure_ascii=False, indent=2))
+    else:
+        _print_answer(turn)
+    return {"ok": 0, "no_results": 3}.get(turn.status, 1)
+
+
+def _print_answer(turn: Turn) -> None:
+    click.echo(turn.answer)
+    cited = {citation["title"]: citation["uri"] for citation in turn.citations}
+    for title, uri in cited.items():
+        click.echo(f"  {title} <{uri}>")
+    for source in turn.sources[:1]:
+        if source.get("title") not in cited:
+            click.echo(f"  {source.get('title')}  {source.get('locator') or ''}".rstrip())
