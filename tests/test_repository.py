@@ -85,7 +85,8 @@ def test_the_readme_shows_the_quickstart_as_it_is() -> None:
 
 def test_no_document_names_a_registry_or_a_machine_path() -> None:
     """What is committed must serve on every machine."""
-    files = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT).stdout.split("\n")
+    listing = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT)
+    files = listing.stdout.split("\n")
     pattern = re.compile(
         r"(?<![\w.])/(?:work|farm|root)/[a-z]|--(?:extra-)?index-url\s+https?:|\"resolved\":\s*\"https?:"
     )

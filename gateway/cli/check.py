@@ -21,8 +21,8 @@ from .complaint import Complaint
 def check(target: str) -> None:
     """Run the conformance checks on a provider of your own.
 
-    FACTORY is called without arguments and returns a fresh provider each time (a provider class serves as well). Exits 1 when a
-    check fails.
+    FACTORY is called without arguments and returns a fresh provider each time; a provider class serves as well.
+    Exits 1 when a check fails.
     """
     from knowledge_provider.conformance import check_provider
 
