@@ -1,0 +1,158 @@
+"""Reads records. Every query carries the owner; nothing here writes."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+
+from .records import Chunk, DocumentInfo, Heading, Passage
+
+_DOCUMENTS = """
+SELECT d.document_id, d.owner_id, d.path, e.title, e.summary, v.media_type, v.size, v.number, v.source_content_hash,
+    e.extractor_id, e.chunker_id, e.passages, v.imported_at, e.headings, e.warnings, coalesce(s.text, '') AS derived
+FROM documents d
+JOIN versions v ON v.owner_id = d.owner_id AND v.version_id = d.current_version_id
+JOIN extractions e ON e.owner_id = d.owner_id AND e.version_id = d.current_version_id
+LEFT JOIN derived_summaries s ON s.owner_id = d.owner_id AND s.version_id = d.current_version_id
+WHERE d.owner_id = ?
+"""
+_PASSAGES = """
+SELECT p.*, d.path, e.title, e.extractor_id, e.chunker_id, e.source_content_hash, v.media_type
+FROM passages p
+JOIN documents d ON d.owner_id = p.owner_id AND d.current_version_id = p.version_id
+JOIN extractions e ON e.owner_id = p.owner_id AND e.version_id = p.version_id
+JOIN versions v ON v.owner_id = p.owner_id AND v.version_id = p.version_id
+WHERE p.owner_id = ?
+"""
+
+
+class Catalog:
+    """The records of one store, as one owner may see them."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def documents(self, owner_id: str) -> list[DocumentInfo]:
+        rows = self._connection.execute(f"{_DOCUMENTS} ORDER BY e.title, d.path", (owner_id,))
+        return [_document(row) for row in rows]
+
+    def document(self, owner_id: str, document_id: str) -> DocumentInfo | None:
+        row = self._connection.execute(f"{_DOCUMENTS} AND d.document_id = ?", (owner_id, document_id)).fetchone()
+        return _document(row) if row else None
+
+    def document_at(self, owner_id: str, path: str) -> DocumentInfo | None:
+        row = self._connection.execute(f"{_DOCUMENTS} AND d.path = ?", (owner_id, path)).fetchone()
+        return _document(row) if row else None
+
+    def some_documents(self, owner_id: str, document_ids: Iterable[str]) -> dict[str, DocumentInfo]:
+        wanted = list(document_ids)
+        marks = ",".join("?" * len(wanted))
+        rows = self._connection.execute(f"{_DOCUMENTS} AND d.document_id IN ({marks})", (owner_id, *wanted))
+        return {row["document_id"]: _document(row) for row in rows}
+
+    def passages(self, owner_id: str, passage_ids: Sequence[int]) -> dict[int, Passage]:
+        """The current passages among ``passage_ids``; what a newer version replaced is not among them."""
+        marks = ",".join("?" * len(passage_ids))
+        rows = self._connection.execute(f"{_PASSAGES} AND p.passage_id IN ({marks})", (owner_id, *passage_ids))
+        return {row["passage_id"]: _passage(row) for row in rows}
+
+    def passages_of(self, owner_id: str, document_id: str) -> Iterator[Passage]:
+        """All passages of a document's current version in reading order."""
+        rows = self._connection.execute(
+            f"{_PASSAGES} AND d.document_id = ? ORDER BY p.ordinal", (owner_id, document_id)
+        )
+        return map(_passage, rows)
+
+    def owners(self) -> list[str]:
+        return [row[0] for row in self._connection.execute("SELECT DISTINCT owner_id FROM documents")]
+
+    def counts(self, owner_id: str) -> tuple[int, int, int]:
+        """How many documents, passages and bytes this owner's current versions hold."""
+        row = self._connection.execute(
+            "SELECT count(*), coalesce(sum(e.passages), 0), coalesce(sum(v.size), 0) FROM documents d "
+            "JOIN versions v ON v.owner_id = d.owner_id AND v.version_id = d.current_version_id "
+            "JOIN extractions e ON e.owner_id = d.owner_id AND e.version_id = d.current_version_id "
+            "WHERE d.owner_id = ?",
+            (owner_id,),
+        ).fetchone()
+        return row[0], row[1], row[2]
+
+    def languages(self, owner_id: str) -> list[str]:
+        """The languages of this owner's documents, most used first."""
+        rows = self._connection.execute(
+            "SELECT language FROM extractions WHERE owner_id = ? GROUP BY language ORDER BY count(*) DESC, language",
+            (owner_id,),
+        )
+        return [row[0] for row in rows]
+
+    def language_of(self, owner_id: str, version_id: str) -> str:
+        row = self._connection.execute(
+            "SELECT language FROM extractions WHERE owner_id = ? AND version_id = ?", (owner_id, version_id)
+        ).fetchone()
+        return row[0] if row else "english"
+
+    def hashes(self, owner_id: str, document_id: str) -> set[str]:
+        """The content hashes of all versions of a document."""
+        rows = self._connection.execute(
+            "SELECT source_content_hash FROM versions WHERE owner_id = ? AND document_id = ?", (owner_id, document_id)
+        )
+        return {row[0] for row in rows}
+
+    def uses_hash(self, owner_id: str, source_content_hash: str) -> bool:
+        return bool(
+            self._connection.execute(
+                "SELECT 1 FROM versions WHERE owner_id = ? AND source_content_hash = ?", (owner_id, source_content_hash)
+            ).fetchone()
+        )
+
+    def index_work(self) -> list[tuple[int, str, str]]:
+        """What the index has yet to take over: (work id, owner, document)."""
+        rows = self._connection.execute("SELECT work_id, owner_id, document_id FROM index_work ORDER BY work_id")
+        return [(row[0], row[1], row[2]) for row in rows]
+
+
+def _document(row: sqlite3.Row) -> DocumentInfo:
+    return DocumentInfo(
+        document_id=row["document_id"],
+        owner_id=row["owner_id"],
+        path=row["path"],
+        title=row["title"],
+        summary=row["summary"],
+        media_type=row["media_type"],
+        size=row["size"],
+        version=row["number"],
+        source_content_hash=row["source_content_hash"],
+        extractor_id=row["extractor_id"],
+        chunker_id=row["chunker_id"],
+        passages=row["passages"],
+        imported_at=row["imported_at"],
+        headings=tuple(Heading(**heading) for heading in json.loads(row["headings"])),
+        warnings=tuple(json.loads(row["warnings"])),
+        derived_summary=row["derived"],
+    )
+
+
+def _passage(row: sqlite3.Row) -> Passage:
+    chunk = Chunk(
+        chunk_id=row["chunk_id"],
+        ordinal=row["ordinal"],
+        text=row["text"],
+        heading_path=tuple(json.loads(row["heading_path"])),
+        place=row["place"],
+        first_segment=row["first_segment"],
+        last_segment=row["last_segment"],
+        source_content_hash=row["source_content_hash"],
+        extractor_id=row["extractor_id"],
+        chunker_id=row["chunker_id"],
+    )
+    return Passage(
+        passage_id=row["passage_id"],
+        document_id=row["document_id"],
+        version_id=row["version_id"],
+        title=row["title"],
+        path=row["path"],
+        media_type=row["media_type"],
+        chunk=chunk,
+    )
+
+
+__all__ = ["Catalog"]

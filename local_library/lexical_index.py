@@ -1,0 +1,198 @@
+"""The lexical index: one tantivy index per owner. It is a cache; deleting it loses nothing but time.
+
+An owner's index is a folder of its own: the owner is part of every key, no query can reach another owner's entries,
+scores do not depend on other people's words, and an owner is erased by removing a folder.
+"""
+
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import tantivy
+
+from .originals import owner_tag
+from .tokens import Analysis
+
+FIELDS = ("body", "head", "gram", "phon")
+_WRITER_HEAP_BYTES = 64_000_000
+_LAYOUT = "tantivy-1"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """What the index holds of a passage: its tokens, and the lineage of the text they were made of."""
+
+    passage_id: int
+    document_id: str
+    chunk_id: str
+    source_content_hash: str
+    extractor_id: str
+    chunker_id: str
+    text: Analysis
+    head: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedTerm:
+    """A token to look for in a field, and how much a match there counts."""
+
+    field: str
+    token: str
+    boost: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHit:
+    """A passage that matched; ``score`` is higher for better."""
+
+    passage_id: int
+    score: float
+
+
+class LexicalIndex:
+    """Adds, removes and finds passages by their tokens. Reading is thread-safe; one thread writes at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._opened: dict[str, _Opened] = {}
+        self._lock = threading.Lock()
+
+    def path_of(self, owner_id: str) -> Path:
+        return self._folder / owner_tag(owner_id)
+
+    @contextmanager
+    def writing(self, owner_id: str) -> Iterator["IndexWriting"]:
+        """Changes that become visible together when the block ends, and not at all when it raises."""
+        path = self.path_of(owner_id)
+        path.mkdir(parents=True, exist_ok=True)
+        index = tantivy.Index(_schema(), path=str(path), reuse=True)
+        writer = index.writer(_WRITER_HEAP_BYTES, 1)
+        try:
+            yield IndexWriting(writer, owner_id)
+            writer.commit()
+        except BaseException:
+            writer.rollback()
+            raise
+        finally:
+            writer.wait_merging_threads()
+
+    def count(self, owner_id: str) -> int:
+        searcher = self._searcher(owner_id)
+        return searcher.num_docs if searcher else 0
+
+    def frequency(self, owner_id: str, field: str, token: str) -> int:
+        """How many of the owner's passages hold ``token`` in ``field``."""
+        searcher = self._searcher(owner_id)
+        return searcher.doc_freq(field, token) if searcher else 0
+
+    def frequencies(self, owner_id: str) -> Callable[[str, str], int]:
+        """`frequency` bound to one state of the index, for many look-ups in a row."""
+        searcher = self._searcher(owner_id)
+        return searcher.doc_freq if searcher else lambda _field, _token: 0
+
+    def search(self, owner_id: str, wanted: Iterable[WeightedTerm], limit: int) -> list[IndexHit]:
+        """The ``limit`` best passages for any of the ``wanted`` terms, best first; equal scores in import order."""
+        searcher = self._searcher(owner_id)
+        schema = _schema()
+        clauses = [
+            (
+                tantivy.Occur.Should,
+                tantivy.Query.boost_query(tantivy.Query.term_query(schema, term.field, term.token, "freq"), term.boost),
+            )
+            for term in wanted
+        ]
+        if searcher is None or not clauses:
+            return []
+        hits = searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
+        ids = searcher.fast_field_values("passage", [address for _, address in hits])
+        found = [IndexHit(int(passage_id or 0), score) for (score, _), passage_id in zip(hits, ids, strict=True)]
+        return sorted(found, key=lambda hit: (-hit.score, hit.passage_id))
+
+    def lineage(self, owner_id: str, document_id: str) -> list[dict[str, str]]:
+        """The stored lineage of a document's entries, for verification."""
+        searcher = self._searcher(owner_id)
+        if searcher is None:
+            return []
+        query = tantivy.Query.term_query(_schema(), "document", document_id, "basic")
+        hits = searcher.search(query, 100_000, count=False).hits
+        return [json.loads(searcher.doc(address)["lineage"][0]) for _, address in hits]
+
+    def erase(self, owner_id: str) -> None:
+        """Remove the owner's whole index from the disk."""
+        with self._lock:
+            self._opened.pop(owner_id, None)
+        shutil.rmtree(self.path_of(owner_id), ignore_errors=True)
+
+    def _searcher(self, owner_id: str) -> "tantivy.Searcher | None":
+        marker = self.path_of(owner_id) / "meta.json"
+        try:
+            status = marker.stat()
+        except OSError:
+            return None
+        state = (status.st_ino, status.st_mtime_ns, status.st_size)
+        opened = self._opened.get(owner_id)
+        if opened is not None and opened.state == state:
+            return opened.searcher
+        with self._lock:
+            index = tantivy.Index(_schema(), path=str(marker.parent), reuse=True)
+            index.config_reader("manual")
+            index.reload()
+            opened = _Opened(index.searcher(), state)
+            self._opened[owner_id] = opened
+            return opened.searcher
+
+
+class IndexWriting:
+    """The changes of one commit."""
+
+    def __init__(self, writer: "tantivy.IndexWriter", owner_id: str) -> None:
+        self._writer = writer
+        self._owner_tag = owner_tag(owner_id)
+
+    def replace(self, document_id: str, entries: Iterable[IndexEntry]) -> None:
+        """Make ``entries`` all that the index holds of a document; doing it twice changes nothing."""
+        self._writer.delete_documents_by_term("document", document_id)
+        for entry in entries:
+            self._writer.add_document(self._document(entry))
+
+    def _document(self, entry: IndexEntry) -> "tantivy.Document":
+        made = tantivy.Document()
+        made.add_text("document", entry.document_id)
+        made.add_unsigned("passage", entry.passage_id)
+        made.add_text("body", " ".join(entry.text.body))
+        made.add_text("head", " ".join(entry.head))
+        made.add_text("gram", " ".join(entry.text.gram))
+        made.add_text("phon", " ".join(entry.text.phon))
+        lineage = {
+            "key": f"{self._owner_tag}||{entry.chunk_id}",
+            "source_content_hash": entry.source_content_hash,
+            "extractor_id": entry.extractor_id,
+            "chunker_id": entry.chunker_id,
+        }
+        made.add_text("lineage", json.dumps(lineage))
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    searcher: "tantivy.Searcher"
+    state: tuple[int, int, int]
+
+
+@lru_cache(maxsize=1)
+def _schema() -> "tantivy.Schema":
+    builder = tantivy.SchemaBuilder()
+    for field in FIELDS:
+        builder.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("document", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("passage", fast=True)
+    builder.add_text_field("lineage", stored=True, tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+__all__ = ["FIELDS", "IndexEntry", "IndexHit", "IndexWriting", "LexicalIndex", "WeightedTerm"]

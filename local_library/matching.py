@@ -1,0 +1,124 @@
+"""What a query looks for, and whether a passage answers it. Pure: frequencies come in as a function."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .languages import UNSPACED_STOP
+from .lexical_index import WeightedTerm
+from .tokens import Term, grams, sound, sounds, stem, terms
+
+Frequency = Callable[[str, str], int]
+
+BODY_POSTINGS = 400_000
+NOISE_POSTINGS = 200_000
+_FEWEST_TERMS, _MOST_TERMS = 4, 48
+_BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.3, "phon": 0.7}
+_MISHEARD_CREDIT = 0.6
+_ALIKE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWord:
+    """One thing the query asks about: its index forms in the library's languages and how much it weighs."""
+
+    word: str
+    tokens: tuple[str, ...]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """The terms to look for within the postings budget, and the words that a good answer covers."""
+
+    wanted: tuple[WeightedTerm, ...]
+    words: tuple[QueryWord, ...]
+
+
+def planned(query: str, languages: Sequence[str], frequency: Frequency, passages: int) -> QueryPlan:
+    """Plan ``query`` for a library of ``passages`` passages written in ``languages``."""
+    found = terms(query, languages[0] if languages else None)
+    content = [term for term in found if not term.stop] or found
+    forms = {term.word: _forms(term, languages) for term in found}
+    body = _within([("body", token) for term in found for token in forms[term.word]], frequency, BODY_POSTINGS)
+    plain = [term.word for term in content if not term.unspaced]
+    noise = [("gram", gram) for word in plain for gram in grams(word)] + [("phon", code) for code in sounds(plain)]
+    head = [
+        WeightedTerm("head", token, _BOOSTS["head"])
+        for token in dict.fromkeys(t for w in content for t in forms[w.word])
+    ]
+    wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *head[:_MOST_TERMS])
+    words = tuple(
+        QueryWord(word, tokens, _weight((word,) if len(tokens) > 1 else tokens, frequency, passages))
+        for word, tokens in _asked(content, forms).items()
+    )
+    return QueryPlan(wanted, words)
+
+
+def _asked(content: Sequence[Term], forms: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The words asked about. A character of an unspaced script is answered by a pair that it is part of."""
+    asked = {term.word: forms[term.word] for term in content if not term.unspaced}
+    unspaced = [term for term in content if term.unspaced]
+    pairs = [term.word for term in unspaced if len(term.word) > 1]
+    for mark in dict.fromkeys("".join(pairs)):
+        around = tuple(pair for pair in pairs if mark in pair)
+        if mark not in UNSPACED_STOP:
+            asked[mark] = around
+    asked |= {term.word: (term.word,) for term in unspaced if len(term.word) == 1 and not pairs}
+    return asked
+
+
+def coverage(plan: QueryPlan, passage_text: str, language: str) -> float:
+    """The share, 0..1, of the query's weight that ``passage_text`` holds; a misheard word counts in part."""
+    held = terms(passage_text, language)
+    tokens = {term.token for term in held}
+    others = sorted({term.word for term in held if not term.unspaced and not term.stop})
+    total = sum(word.weight for word in plan.words)
+    if not total:
+        return 0.0
+    return sum(word.weight * _credit(word, tokens, others) for word in plan.words) / total
+
+
+def _credit(word: QueryWord, tokens: set[str], others: Sequence[str]) -> float:
+    if any(token in tokens for token in word.tokens):
+        return 1.0
+    code = sound(word.word)
+    wanted = set(grams(word.word))
+    for other in others:
+        if code and len(code) > 1 and sound(other) == code:
+            return _MISHEARD_CREDIT
+        if len(word.word) > 3 and _dice(wanted, set(grams(other))) >= _ALIKE:
+            return _MISHEARD_CREDIT
+    return 0.0
+
+
+def _dice(left: set[str], right: set[str]) -> float:
+    return 2 * len(left & right) / (len(left) + len(right))
+
+
+def _forms(term: Term, languages: Sequence[str]) -> tuple[str, ...]:
+    if term.unspaced:
+        return (term.token,)
+    return tuple(dict.fromkeys((term.token, *(stem(term.word, language) for language in languages[:6]))))
+
+
+def _weight(tokens: Sequence[str], frequency: Frequency, passages: int) -> float:
+    held = max((frequency("body", token) for token in tokens), default=0) or 1
+    return math.log(1 + (max(passages, held) - held + 0.5) / (held + 0.5))
+
+
+def _within(candidates: Sequence[tuple[str, str]], frequency: Frequency, budget: int) -> list[WeightedTerm]:
+    """From rare to common while the sum of postings stays in the budget; never only the rarest few."""
+    counted = sorted((frequency(field, token), field, token) for field, token in dict.fromkeys(candidates))
+    present = [(count, field, token) for count, field, token in counted if count]
+    kept: list[WeightedTerm] = []
+    spent = 0
+    for count, field, token in present[:_MOST_TERMS]:
+        spent += count
+        if len(kept) >= _FEWEST_TERMS and spent > budget:
+            break
+        kept.append(WeightedTerm(field, token, _BOOSTS[field]))
+    return kept
+
+
+__all__ = ["QueryPlan", "QueryWord", "coverage", "planned"]

@@ -1,0 +1,147 @@
+"""The values of the library, from a file's bytes to a passage found.
+
+Whatever is derived from a version carries that version's ``source_content_hash`` and the ids of the steps that made
+it, unchanged, so that drift shows without reading the file again.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class SegmentKind(StrEnum):
+    """What a piece of extracted text is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST_ITEM = "list_item"
+    CODE = "code"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One piece of extracted text in reading order. ``level`` is 1.. for headings; ``place`` is page, sheet or line."""
+
+    ordinal: int
+    kind: SegmentKind
+    text: str
+    level: int = 0
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedText:
+    """What an extractor made of a version's bytes. ``warnings`` say what could not be carried over."""
+
+    source_content_hash: str
+    extractor_id: str
+    title: str
+    segments: tuple[Segment, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One passage to be found. ``chunk_id`` is derived: the same text, cut by the same chunker, has the same id."""
+
+    chunk_id: str
+    ordinal: int
+    text: str
+    heading_path: tuple[str, ...]
+    place: str
+    first_segment: int
+    last_segment: int
+    source_content_hash: str
+    extractor_id: str
+    chunker_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A section heading, verbatim, with the place where it stands."""
+
+    text: str
+    level: int
+    locator: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """What the library says of a document. Sizes in bytes, times in seconds since 1970."""
+
+    document_id: str
+    owner_id: str
+    path: str
+    title: str
+    summary: str
+    media_type: str
+    size: int
+    version: int
+    source_content_hash: str
+    extractor_id: str
+    chunker_id: str
+    passages: int
+    imported_at: float
+    headings: tuple[Heading, ...] = ()
+    warnings: tuple[str, ...] = ()
+    derived_summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stored chunk, as it is read back for an answer."""
+
+    passage_id: int
+    document_id: str
+    version_id: str
+    title: str
+    path: str
+    media_type: str
+    chunk: Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """A passage that answers a query. ``score`` is higher for better; ``coverage`` is 0..1 of the query's weight."""
+
+    passage: Passage
+    score: float
+    coverage: float
+    text: str
+    locator: str
+
+
+class ImportStatus(StrEnum):
+    """What became of one file."""
+
+    ADDED = "added"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOutcome:
+    """What became of one file of an import; ``reason`` is a sentence for people when it was rejected."""
+
+    path: str
+    status: ImportStatus
+    document_id: str = ""
+    passages: int = 0
+    warnings: tuple[str, ...] = field(default=())
+    reason: str = ""
+    reason_code: str = ""
+
+
+__all__ = [
+    "Chunk",
+    "DocumentInfo",
+    "ExtractedText",
+    "FoundPassage",
+    "Heading",
+    "ImportOutcome",
+    "ImportStatus",
+    "Passage",
+    "Segment",
+    "SegmentKind",
+]

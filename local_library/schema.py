@@ -1,0 +1,79 @@
+"""The tables of the library's records. Versions are append-only: a trigger refuses to change one."""
+
+import sqlite3
+from pathlib import Path
+
+SCHEMA_VERSION = 1
+
+_TABLES = """
+CREATE TABLE documents (
+    owner_id TEXT NOT NULL, document_id TEXT NOT NULL, path TEXT NOT NULL,
+    current_version_id TEXT NOT NULL, created_at REAL NOT NULL,
+    PRIMARY KEY (owner_id, document_id), UNIQUE (owner_id, path)
+) WITHOUT ROWID;
+
+CREATE TABLE versions (
+    owner_id TEXT NOT NULL, version_id TEXT NOT NULL, document_id TEXT NOT NULL, number INTEGER NOT NULL,
+    source_content_hash TEXT NOT NULL, size INTEGER NOT NULL, media_type TEXT NOT NULL, imported_at REAL NOT NULL,
+    PRIMARY KEY (owner_id, version_id), UNIQUE (owner_id, document_id, number),
+    FOREIGN KEY (owner_id, document_id) REFERENCES documents (owner_id, document_id) DEFERRABLE INITIALLY DEFERRED
+) WITHOUT ROWID;
+CREATE INDEX versions_by_hash ON versions (owner_id, source_content_hash);
+CREATE TRIGGER versions_are_append_only BEFORE UPDATE ON versions
+BEGIN SELECT RAISE(ABORT, 'versions are append-only'); END;
+
+CREATE TABLE extractions (
+    owner_id TEXT NOT NULL, version_id TEXT NOT NULL, source_content_hash TEXT NOT NULL, extractor_id TEXT NOT NULL,
+    chunker_id TEXT NOT NULL, title TEXT NOT NULL, summary TEXT NOT NULL, headings TEXT NOT NULL,
+    warnings TEXT NOT NULL, language TEXT NOT NULL, passages INTEGER NOT NULL,
+    PRIMARY KEY (owner_id, version_id),
+    FOREIGN KEY (owner_id, version_id) REFERENCES versions (owner_id, version_id)
+) WITHOUT ROWID;
+
+CREATE TABLE passages (
+    passage_id INTEGER PRIMARY KEY AUTOINCREMENT, owner_id TEXT NOT NULL, document_id TEXT NOT NULL,
+    version_id TEXT NOT NULL, chunk_id TEXT NOT NULL, ordinal INTEGER NOT NULL, heading_path TEXT NOT NULL,
+    place TEXT NOT NULL, first_segment INTEGER NOT NULL, last_segment INTEGER NOT NULL, text TEXT NOT NULL,
+    FOREIGN KEY (owner_id, version_id) REFERENCES versions (owner_id, version_id)
+);
+CREATE INDEX passages_by_version ON passages (owner_id, version_id, ordinal);
+
+CREATE TABLE derived_summaries (
+    owner_id TEXT NOT NULL, version_id TEXT NOT NULL, summarizer_id TEXT NOT NULL, source_content_hash TEXT NOT NULL,
+    text TEXT NOT NULL, PRIMARY KEY (owner_id, version_id),
+    FOREIGN KEY (owner_id, version_id) REFERENCES versions (owner_id, version_id)
+) WITHOUT ROWID;
+
+CREATE TABLE quarantine (
+    owner_id TEXT NOT NULL, path TEXT NOT NULL, reason_code TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (owner_id, path)
+) WITHOUT ROWID;
+
+CREATE TABLE index_work (
+    work_id INTEGER PRIMARY KEY AUTOINCREMENT, owner_id TEXT NOT NULL, document_id TEXT NOT NULL
+);
+"""
+
+
+def connected(path: Path) -> sqlite3.Connection:
+    """A connection to the records in ``path``; freed pages are overwritten, so that erased text is gone."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    connection.row_factory = sqlite3.Row
+    for pragma in ("busy_timeout = 10000", "foreign_keys = ON", "secure_delete = ON", "cache_size = -32000"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Create the tables in a new file; raise `sqlite3.DatabaseError` where another program or version made it."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found == SCHEMA_VERSION:
+        return
+    if found != 0:
+        raise sqlite3.DatabaseError(f"it has schema {found}, this program reads {SCHEMA_VERSION}")
+    connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+
+
+__all__ = ["SCHEMA_VERSION", "connected", "prepare"]

@@ -1,0 +1,120 @@
+"""What the index holds of a text, in every script: words, character grams, sounds.
+
+Scripts written with spaces give words, stemmed where a stemmer exists. Scripts written without (Chinese, Japanese,
+Thai, Lao, Khmer, Burmese) give single characters and pairs. Grams and sounds find words that were misheard.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import jellyfish
+import regex
+import Stemmer
+
+from .languages import STOP_WORDS, UNSPACED_STOP, detected_language, folded_han
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_RUNS = regex.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>[\p{{L}}\p{{M}}\p{{N}}--[{_UNSPACED}]]+)", regex.V1)
+_CLUSTER = regex.compile(r"\X")
+_LATIN = regex.compile(r"[\p{Latin}]+")
+_STEM_FROM_CHARACTERS = 3
+_LONGEST_WORD = 64
+GRAM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word as it stands, its index form, and whether it says little by itself."""
+
+    word: str
+    token: str
+    stop: bool
+    unspaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The tokens of a text for each field of the index, in reading order."""
+
+    body: list[str]
+    gram: list[str]
+    phon: list[str]
+
+
+def normalized(text: str) -> str:
+    """``text`` as the index compares it: compatibility forms, case and traditional characters folded."""
+    return folded_han(unicodedata.normalize("NFKC", text).casefold())
+
+
+def terms(text: str, language: str | None = None) -> list[Term]:
+    """The words, and for unspaced scripts the characters and pairs, of ``text`` in reading order."""
+    plain = normalized(text)
+    spoken = language or detected_language(plain)
+    found: list[Term] = []
+    for run in _RUNS.finditer(plain):
+        if run.lastgroup == "unspaced":
+            found += _unspaced_terms(run.group())
+        else:
+            word = run.group()[:_LONGEST_WORD]
+            found.append(Term(word, stem(word, spoken), word in STOP_WORDS, unspaced=False))
+    return found
+
+
+def analysis(text: str, language: str | None = None) -> Analysis:
+    """All tokens of ``text``, ready for the index."""
+    found = terms(text, language)
+    content = [term.word for term in found if not term.unspaced and not term.stop]
+    return Analysis([term.token for term in found], [gram for word in content for gram in grams(word)], sounds(content))
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str, language: str) -> str:
+    """``word`` cut to its stem in ``language``, or as it is where no stemmer exists."""
+    if len(word) <= _STEM_FROM_CHARACTERS or language not in _stemmed_languages():
+        return word
+    return str(_stemmer(language).stemWord(word))
+
+
+@lru_cache(maxsize=65_536)
+def grams(word: str) -> tuple[str, ...]:
+    """The padded character 4-grams of ``word``: ``_cat_`` gives ``_cat`` and ``cat_``."""
+    padded = f"_{word}_"
+    if len(padded) <= GRAM:
+        return (padded,)
+    return tuple(padded[start : start + GRAM] for start in range(len(padded) - GRAM + 1))
+
+
+def sounds(words: list[str]) -> list[str]:
+    """How Latin ``words`` sound, one by one and joined with their neighbour, since recognizers move word borders."""
+    codes = [sound(word) for word in words]
+    joined = [left + right for left, right in pairwise(codes) if left and right]
+    return [code for code in codes if code] + joined
+
+
+@lru_cache(maxsize=65_536)
+def sound(word: str) -> str:
+    """The metaphone of a Latin ``word``; empty for other scripts."""
+    return str(jellyfish.metaphone(word)).replace(" ", "") if _LATIN.fullmatch(word) else ""
+
+
+def _unspaced_terms(run: str) -> list[Term]:
+    clusters = _CLUSTER.findall(run)
+    pairs = [left + right for left, right in pairwise(clusters)]
+    alone = len(clusters) == 1
+    singles = [Term(mark, mark, not alone or mark in UNSPACED_STOP, unspaced=True) for mark in clusters]
+    return singles + [Term(pair, pair, pair in UNSPACED_STOP, unspaced=True) for pair in pairs]
+
+
+@lru_cache(maxsize=1)
+def _stemmed_languages() -> frozenset[str]:
+    return frozenset(Stemmer.algorithms())
+
+
+@lru_cache(maxsize=32)
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(language)
+
+
+__all__ = ["GRAM", "Analysis", "Term", "analysis", "grams", "normalized", "sound", "sounds", "stem", "terms"]

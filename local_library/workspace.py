@@ -1,0 +1,134 @@
+"""The folder that a library owns: its records, originals and index, and the lock that lets one process write."""
+
+import errno
+import fcntl
+import os
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .catalog import Catalog
+from .errors import LibraryBusy, LibraryDamaged, LibraryStorageFailed
+from .ledger import UnitOfWork, unit_of_work
+from .lexical_index import LexicalIndex
+from .originals import Originals
+from .schema import connected, prepare
+
+_LOCK_POLL_SECONDS = 0.05
+
+
+class Workspace:
+    """Opens or creates a store. Readers need no lock; `writing` waits for the one writer's place."""
+
+    def __init__(self, store: Path, *, writer_wait_seconds: float) -> None:
+        self.store = store
+        self.originals = Originals(store / "originals")
+        self.index = LexicalIndex(store / "index")
+        self._wait = writer_wait_seconds
+        self._turn = threading.RLock()
+        self._depth = 0
+        self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
+        self._writer = self._opened()
+        self._closed = False
+
+    @contextmanager
+    def reading(self) -> Iterator[Catalog]:
+        """A view of the records for one thread; many may read at once."""
+        try:
+            connection = self._readers.get_nowait()
+        except queue.Empty:
+            connection = connected(self._records)
+        try:
+            yield Catalog(connection)
+        except sqlite3.DatabaseError as error:
+            raise self._failure(error) from error
+        finally:
+            self._readers.put(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Catalog]:
+        """Be the one writer of this store, among threads and processes. Raises `LibraryBusy` after the wait."""
+        with self._turn, self._file_lock():
+            try:
+                yield Catalog(self._writer)
+            except (OSError, sqlite3.DatabaseError) as error:
+                raise self._failure(error) from error
+
+    @contextmanager
+    def unit_of_work(self, owner_id: str) -> Iterator[UnitOfWork]:
+        """One transaction of the writer; only inside `writing`."""
+        with unit_of_work(self._writer, owner_id) as work:
+            yield work
+
+    def settle(self) -> None:
+        """Move the log into the records file, so that what was erased is in neither; only inside `writing`."""
+        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close all connections; the library cannot be used afterwards."""
+        with self._turn:
+            self._closed = True
+            while not self._readers.empty():
+                self._readers.get_nowait().close()
+            self._writer.close()
+
+    @property
+    def _records(self) -> Path:
+        return self.store / "records.sqlite"
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            self.store.mkdir(parents=True, exist_ok=True, mode=0o700)
+            connection = connected(self._records)
+            prepare(connection)
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise self._failure(error) from error
+        return connection
+
+    def _failure(self, error: OSError | sqlite3.DatabaseError) -> Exception:
+        if isinstance(error, OSError):
+            return LibraryStorageFailed(self.store, error.strerror or type(error).__name__)
+        if isinstance(error, sqlite3.OperationalError):
+            return LibraryStorageFailed(self.store, str(error))
+        return LibraryDamaged(self.store, str(error))
+
+    @contextmanager
+    def _file_lock(self) -> Iterator[None]:
+        if self._depth:
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+            return
+        descriptor = self._locked_file()
+        self._depth = 1
+        try:
+            yield
+        finally:
+            self._depth = 0
+            os.close(descriptor)
+
+    def _locked_file(self) -> int:
+        try:
+            descriptor = os.open(self.store / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise self._failure(error) from error
+        until = time.monotonic() + self._wait
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() >= until:
+                    os.close(descriptor)
+                    raise LibraryBusy(self.store, self._wait) from error
+                time.sleep(_LOCK_POLL_SECONDS)
+            else:
+                return descriptor
+
+
+__all__ = ["Workspace"]
