@@ -1,0 +1,287 @@
+"""The runtime between a voice gateway and its provider: gate, deadline, cancellation, breaker, one call, close once."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import TracerProvider
+from pydantic import ValidationError
+
+from knowledge_provider import (
+    DEFAULT_TOP_K,
+    MAX_QUERY_CHARACTERS,
+    InvalidRetrievalRequest,
+    KnowledgeBase,
+    KnowledgeResponse,
+    KnowledgeRetrievalProvider,
+    ProviderDescription,
+    ProviderHealth,
+    ProviderUnavailable,
+    ProviderUnconfigured,
+    QueryRequired,
+    RetrievalContext,
+    RetrievalError,
+    RetrievalRequest,
+    RetrievalTimedOut,
+    UnknownKnowledgeBase,
+    UnsupportedFilters,
+)
+
+from .breaker import CircuitBreaker
+from .cache import FlightEnded, SingleFlight, TtlCache
+from .isolation import IsolationMode
+from .mounted_provider import MountedProvider
+from .normalization import NormalizedResults, normalize
+from .projection import NOTICE
+from .query_key import flight_key
+from .telemetry import RESULTS, RETRIEVAL_QUERY, RETRIEVAL_TOP_K, CallRecord, Telemetry
+from .text import clean_text
+from .turns import Turn, Turns
+
+NO_PROVIDER = "none"
+
+
+class FrontendKnowledgeRuntime:
+    """Asks one provider on behalf of a voice gateway. Use it as an async context manager, or call `aclose`.
+
+    Raises `ProviderContractError` for a provider that does not keep the contract; that provider stays the caller's to
+    close. Times are seconds. ``cache_ttl_seconds=0`` turns the cache off. ``record_query_text`` puts what users ask
+    into spans.
+    """
+
+    def __init__(
+        self,
+        provider: KnowledgeRetrievalProvider | None = None,
+        *,
+        timeout_seconds: float = 2.5,
+        isolation: IsolationMode = "task",
+        max_abandoned: int = 16,
+        max_threads: int = 16,
+        cache_ttl_seconds: float = 30.0,
+        empty_cache_ttl_seconds: float = 5.0,
+        breaker_failures: int = 5,
+        breaker_cool_down_seconds: float = 10.0,
+        close_timeout_seconds: float = 5.0,
+        record_query_text: bool = False,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+    ) -> None:
+        self._mounted = (
+            None
+            if provider is None
+            else MountedProvider(provider, isolation=isolation, max_abandoned=max_abandoned, max_threads=max_threads)
+        )
+        self._timeout_seconds = timeout_seconds
+        self._close_timeout_seconds = close_timeout_seconds
+        self._ttl = cache_ttl_seconds
+        self._empty_ttl = min(cache_ttl_seconds, empty_cache_ttl_seconds)
+        self._record_query_text = record_query_text
+        self._breaker = CircuitBreaker(breaker_failures, breaker_cool_down_seconds)
+        self._flights: SingleFlight[NormalizedResults] = SingleFlight()
+        self._cache: TtlCache[NormalizedResults] = TtlCache()
+        self._turns = Turns()
+        self._closing: asyncio.Task[None] | None = None
+        self.telemetry = Telemetry(
+            self.key, lambda: self.abandoned, tracer_provider=tracer_provider, meter_provider=meter_provider
+        )
+
+    @property
+    def key(self) -> str:
+        """The provider's key, or ``none``."""
+        return self._mounted.key if self._mounted else NO_PROVIDER
+
+    @property
+    def abandoned(self) -> int:
+        """How many calls were told to stop and have not."""
+        return len(self._mounted.abandoned) if self._mounted else 0
+
+    def capabilities(self) -> dict[str, bool]:
+        """What the provider says it can do; empty without one."""
+        return dict(self._mounted.description.capabilities) if self._mounted else {}
+
+    def describe(self) -> ProviderDescription | None:
+        """The provider's description, or None without one."""
+        return self._mounted.description if self._mounted else None
+
+    def knowledge_bases(self, owner_id: str) -> tuple[KnowledgeBase, ...]:
+        """The knowledge bases that this owner may choose from; protocol 1 discloses the same ones to every owner."""
+        return (self._mounted.description.knowledge_bases or ()) if self._mounted and owner_id else ()
+
+    def turn(self, owner_id: str, session_id: str, turn_id: str) -> Turn:
+        """What is remembered of this turn: its citations and the calls it has made."""
+        return self._turns.turn(owner_id, session_id, turn_id)
+
+    async def health(self) -> ProviderHealth:
+        """Ask how the provider is; answers within the runtime's timeout and raises nothing but cancellation."""
+        if self._mounted is None:
+            return ProviderHealth(status="unconfigured", message="No knowledge provider is mounted.")
+        if self._closing:
+            return ProviderHealth(status="unavailable", message="The gateway is closed.")
+        health = await self._mounted.health(seconds=self._timeout_seconds)
+        if health.status == "ready" and self._breaker.is_open:
+            return ProviderHealth(status="degraded", message="Resting after repeated failures.")
+        return health
+
+    async def search(
+        self,
+        query: str,
+        *,
+        owner_id: str,
+        session_id: str = "",
+        turn_id: str = "",
+        trace_id: str = "",
+        knowledge_base_ids: Iterable[str] = (),
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = DEFAULT_TOP_K,
+    ) -> KnowledgeResponse:
+        """Return bounded, cited results. Raises a `RetrievalError`, or is cancelled with its caller."""
+        with self.telemetry.call(trace_id) as record:
+            try:
+                mounted = self._open()
+                context = RetrievalContext(
+                    owner_id=owner_id,
+                    session_id=session_id,
+                    turn_id=turn_id,
+                    trace_id=trace_id,
+                    deadline=time.monotonic() + self._timeout_seconds,
+                )
+                request = _checked_request(query, knowledge_base_ids, filters, top_k)
+                self._check_against_description(request, mounted)
+                self._note(record, request)
+                found = await self._found(mounted, request, context, record)
+                response = _response(request, found, self.turn(owner_id, session_id, turn_id))
+            except RetrievalError as error:
+                record.outcome = record.error = error.code
+                raise
+            except asyncio.CancelledError:
+                record.outcome = "cancelled"
+                raise
+            record.outcome = response.status
+            record.attributes[RESULTS] = len(response.results)
+            return response
+
+    async def aclose(self) -> None:
+        """Settle the calls in flight, then close the provider, once, within the bound."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _close(self) -> None:
+        self._flights.end_all()
+        self._cache.clear()
+        if self._mounted is not None:
+            await self._mounted.close(seconds=self._close_timeout_seconds)
+
+    def _open(self) -> MountedProvider:
+        if self._mounted is None:
+            raise ProviderUnconfigured(NO_PROVIDER, "is not configured: no knowledge provider is mounted")
+        if self._closing:
+            raise ProviderUnavailable(self.key, "is closed")
+        return self._mounted
+
+    def _check_against_description(self, request: RetrievalRequest, mounted: MountedProvider) -> None:
+        if request.filters and not mounted.description.capabilities.get("filters"):
+            raise UnsupportedFilters(mounted.key)
+        disclosed = mounted.description.knowledge_bases
+        if disclosed is not None:
+            known = {base.id for base in disclosed}
+            unknown = [name for name in request.knowledge_base_ids if name not in known]
+            if unknown:
+                raise UnknownKnowledgeBase(unknown)
+
+    def _note(self, record: CallRecord, request: RetrievalRequest) -> None:
+        record.attributes[RETRIEVAL_TOP_K] = request.top_k
+        if self._record_query_text:
+            record.attributes[RETRIEVAL_QUERY] = request.query
+
+    async def _found(
+        self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext, record: CallRecord
+    ) -> NormalizedResults:
+        key = flight_key(context.owner_id, mounted.key, request)
+        cached = self._cache.get(key)
+        if cached is not None:
+            record.cache = "hit"
+            return cached
+        record.cache = "shared" if key in self._flights else "miss"
+
+        async def fly() -> NormalizedResults:
+            found = await self._asked(mounted, request, context)
+            self._cache.put(key, found, seconds=self._ttl if found.results else self._empty_ttl)
+            return found
+
+        try:
+            return await self._flights.run(key, fly)
+        except FlightEnded:
+            raise ProviderUnavailable(mounted.key, "was closed during the call") from None
+
+    async def _asked(
+        self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext
+    ) -> NormalizedResults:
+        wait = self._breaker.seconds_until_retry()
+        if wait is not None:
+            raise ProviderUnavailable(mounted.key, "rests after repeated failures", retry_after_seconds=wait)
+        candidates = max(8, min(64, 8 * request.top_k))
+        try:
+            raw = await mounted.retrieve(request, context, candidates=candidates)
+        except RetrievalError as error:
+            self._judge(error)
+            raise
+        except BaseException:
+            self._breaker.undecided()
+            raise
+        self._breaker.succeeded()
+        return normalize(raw, provider=mounted.key, top_k=request.top_k)
+
+    def _judge(self, error: RetrievalError) -> None:
+        # A refusal may concern one owner alone and came at once; only silence and breakdown make a provider rest.
+        if isinstance(error, RetrievalTimedOut) or type(error) is ProviderUnavailable:
+            self._breaker.failed()
+        else:
+            self._breaker.succeeded()
+
+
+def _checked_request(
+    query: str, knowledge_base_ids: Iterable[str], filters: Mapping[str, Any] | None, top_k: int
+) -> RetrievalRequest:
+    query = clean_text(query).strip()
+    if not query:
+        raise QueryRequired
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise InvalidRetrievalRequest(f"The query has more than {MAX_QUERY_CHARACTERS} characters. Send a shorter one.")
+    try:
+        return RetrievalRequest(
+            query=query, top_k=top_k, knowledge_base_ids=tuple(knowledge_base_ids), filters=dict(filters or {})
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        field = "".join(str(part) for part in first["loc"][:1])
+        raise InvalidRetrievalRequest(f"The request has a wrong {field}: {first['msg']}.") from error
+
+
+def _response(request: RetrievalRequest, found: NormalizedResults, turn: Turn) -> KnowledgeResponse:
+    if not found.results:
+        return KnowledgeResponse(status="no_results", query=request.query, more=found.more)
+    results, citations = turn.citations.cite(found.results, found.truncated_ids)
+    return KnowledgeResponse(
+        status="ok",
+        query=request.query,
+        results=results,
+        citations=citations,
+        truncated=bool(found.truncated_ids),
+        more=found.more,
+        notice=NOTICE,
+    )
+
+
+__all__ = ["FrontendKnowledgeRuntime"]
