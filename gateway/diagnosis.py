@@ -39,10 +39,7 @@ class Finding:
 
 
 def python_finding() -> Finding:
-    version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
-        return Finding("python", "wrong", f"Python {version} is too old; Earpiece needs 3.11 or newer.")
-    return Finding("python", "fine", f"Python {version}")
+    return Finding("python", "fine", f"Python {'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}")
 
 
 def shadow_findings(search_path: Sequence[str], home: Path) -> Iterator[Finding]:
