@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from knowledge_provider import (
     DEFAULT_TOP_K,
@@ -22,7 +22,7 @@ from knowledge_provider import (
 )
 
 from .knowledge_runtime import FrontendKnowledgeRuntime
-from .projection import refusal, tool_output
+from .projection import Status, refusal, tool_output
 from .query_key import normalized_query
 from .text import clean_text, cut_text
 from .tool_arguments import Proposal, UnreadableArguments, proposal_from
@@ -46,7 +46,7 @@ _logger = logging.getLogger(__name__)
 class ToolOutcome:
     """How a call ended: ``output`` is the JSON text for the model, ``citations`` and ``response`` are the client's."""
 
-    status: str
+    status: Status
     output: str
     citations: tuple[Citation, ...] = ()
     retryable: bool = False
@@ -158,11 +158,12 @@ class KnowledgeTool:
         turn.answered[question] = response
         return self._answered(response, response.status)
 
-    def _answered(self, response: KnowledgeResponse, status: str) -> ToolOutcome:
-        output = tool_output(response, status=status, budget_characters=self._budget)
+    def _answered(self, response: KnowledgeResponse, status: Status) -> ToolOutcome:
+        shown_as: Literal["ok", "repeated"] = "repeated" if status == "repeated" else "ok"
+        output = tool_output(response, status=shown_as, budget_characters=self._budget)
         return ToolOutcome(status, output, citations=response.citations, response=response)
 
-    def _early(self, status: str, sentence: str, trace_id: str) -> ToolOutcome:
+    def _early(self, status: Status, sentence: str, trace_id: str) -> ToolOutcome:
         with self._runtime.telemetry.call(trace_id) as record:
             record.outcome = status
         return _refused(status, sentence)
@@ -193,7 +194,7 @@ def _failed(error: RetrievalError) -> ToolOutcome:
             return _refused("unavailable", _UNAVAILABLE, retryable=error.retryable)
 
 
-def _refused(status: str, sentence: str, *, retryable: bool = False) -> ToolOutcome:
+def _refused(status: Status, sentence: str, *, retryable: bool = False) -> ToolOutcome:
     return ToolOutcome(status, refusal(status, sentence, retryable=retryable), retryable=retryable)
 
 
