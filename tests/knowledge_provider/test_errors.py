@@ -8,7 +8,6 @@ import knowledge_provider.errors as errors
 from knowledge_provider import (
     KnowledgeError,
     ProtocolVersionMismatch,
-    ProviderContractError,
     ProviderRateLimited,
     ProviderUnavailable,
     RetrievalError,
