@@ -1,0 +1,1 @@
+"""The one port of the gateway: the websocket, the endpoints under ``/v1/``, and the page."""

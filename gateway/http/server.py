@@ -1,0 +1,53 @@
+"""The HTTP server of one gateway."""
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from ..knowledge_runtime import FrontendKnowledgeRuntime
+from .access import Access
+from .realtime_endpoint import RealtimeEndpoint
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class GatewayServer:
+    """Listens between ``start`` and ``aclose``. Raises OSError from ``start`` when the port is taken."""
+
+    def __init__(self, *, access: Access, realtime: RealtimeEndpoint, runtime: FrontendKnowledgeRuntime) -> None:
+        self._access = access
+        self._realtime = realtime
+        self._runtime = runtime
+        self._runner: web.AppRunner | None = None
+        self._site: web.TCPSite | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen, and return the port (a free one where 0 was asked for)."""
+        application = web.Application()
+        application.router.add_get("/v1/realtime", self._realtime.serve)
+        application.router.add_get("/v1/health", self._health)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handle_signals=False)
+        await self._runner.setup()
+        self._site = web.TCPSite(self._runner, host, port)
+        await self._site.start()
+        return int(self._runner.addresses[0][1])
+
+    async def aclose(self) -> None:
+        """Stop listening first, so that whoever connects again meets somebody else; then end what runs."""
+        if self._site is not None:
+            await self._site.stop()
+        await self._realtime.aclose()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = self._site = None
+
+    async def _health(self, request: web.Request) -> web.Response:
+        self._access.owner(request)
+        health = await self._runtime.health()
+        description = self._runtime.describe()
+        provider = None if description is None else {"key": description.key, "label": description.label}
+        body = {"knowledge": health.model_dump(by_alias=True), "provider": provider}
+        return web.json_response(body, status=200 if health.ok or health.status == "unconfigured" else 503)
+
+
+__all__ = ["GatewayServer"]

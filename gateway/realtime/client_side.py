@@ -1,0 +1,80 @@
+"""What the client says, and what becomes of it on the way to the model."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .session_core import SessionCore
+from .tool_offer import ReservedToolName
+from .wire import error_event, parsed, quick_type
+
+Event = dict[str, Any]
+
+
+class ClientSide:
+    """Takes the client's messages one by one. It waits only for the model's socket to take more audio."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+        self._handlers: dict[str, Callable[[Event], None]] = {
+            "session.update": self._session_update,
+            "response.create": self._response_create,
+            "response.cancel": self._response_cancel,
+            "conversation.item.create": self._item_create,
+        }
+
+    async def receive(self, text: str) -> None:
+        """Take one message. Audio goes on unread where the dialect allows it."""
+        if quick_type(text) in self._core.dialect.raw_to_model and self._core.model is not None:
+            await self._core.model.forward(text)
+            return
+        event = parsed(text)
+        if event is None:
+            self._core.to_client([error_event("invalid_json", "A message must be a JSON object with a 'type'.")])
+        else:
+            self._handlers.get(event["type"], self._core.to_model)(event)
+
+    def _session_update(self, event: Event) -> None:
+        try:
+            offered = self._core.offer.session_update(event)
+        except ReservedToolName as problem:
+            self._refuse(event, "reserved_tool_name", str(problem), "session.tools")
+            return
+        session = event.get("session")
+        if isinstance(session, dict):
+            self._core.rules.update(session)
+        self._core.session_updates.append(event)
+        self._core.to_model(offered)
+
+    def _response_create(self, event: Event) -> None:
+        try:
+            offered = self._core.offer.response_create(event)
+        except ReservedToolName as problem:
+            self._refuse(event, "reserved_tool_name", str(problem), "response.tools")
+            return
+        # With an id of its own, a refusal by the model can be told from a refusal of something else.
+        named = {**offered, "event_id": event.get("event_id") or f"event_client_{self._core.event_id()}"}
+        self._core.perform(self._core.table.client_create(named))
+
+    def _response_cancel(self, event: Event) -> None:
+        response_id = event.get("response_id")
+        tell, actions = self._core.table.client_cancel(response_id if isinstance(response_id, str) else None)
+        self._core.perform(actions)
+        if tell:
+            self._core.to_model(event)
+
+    def _item_create(self, event: Event) -> None:
+        item = event.get("item")
+        if isinstance(item, dict) and item.get("type") == "function_call_output":
+            call_id = item.get("call_id")
+            if isinstance(call_id, str) and self._core.table.owns(call_id):
+                self._refuse(event, "invalid_function_call_output", "This call is answered already.", "item.call_id")
+                return
+        elif isinstance(item, dict) and item.get("role") == "user":
+            self._core.table.user_message()
+        self._core.to_model(event)
+
+    def _refuse(self, event: Event, code: str, message: str, param: str) -> None:
+        self._core.to_client([error_event(code, message, param=param, about=event.get("event_id"))])
+
+
+__all__ = ["ClientSide"]

@@ -1,0 +1,46 @@
+"""The interface of a dialect. One object serves one connection, so it may remember what it has seen."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+Event = dict[str, Any]
+
+ErrorClass = Literal["busy", "benign", "fatal", "ordinary"]
+"""busy: ask again when the model is idle; benign: nothing was lost; fatal: the session cannot go on; else ordinary."""
+
+
+class Dialect(Protocol):
+    """Translates between the GA protocol, which our clients speak, and what one model speaks."""
+
+    raw_from_model: frozenset[str]
+    """Event types of the model that reach the client as they are, without being parsed."""
+
+    raw_to_model: frozenset[str]
+    """Event types of the client that reach the model as they are, without being parsed."""
+
+    def url(self, address: str, model: str) -> str:
+        """Return the address to connect to for this model."""
+        ...
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the headers that authenticate this gateway to the model."""
+        ...
+
+    def to_model(self, event: Event) -> Sequence[Event]:
+        """Translate one event of the client, or of the gateway."""
+        ...
+
+    def from_model(self, event: Event) -> Sequence[Event]:
+        """Translate one event of the model."""
+        ...
+
+    def error_class(self, error: Mapping[str, Any]) -> ErrorClass:
+        """Say what an error of the model means for the session."""
+        ...
+
+    def farewell(self) -> Sequence[Event]:
+        """What is sent before the connection is closed from our side."""
+        ...
+
+
+__all__ = ["Dialect", "ErrorClass", "Event"]

@@ -1,0 +1,145 @@
+"""What the model says, and what becomes of it on the way to the client."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from .actions import CancelResponse
+from .session_core import SessionCore
+from .wire import parsed, quick_type
+
+Event = dict[str, Any]
+
+_logger = logging.getLogger(__name__)
+
+
+class FatalModelError(Exception):
+    """Raised when the model has said that this session cannot go on; the client has been told."""
+
+
+class ModelSide:
+    """Takes the model's messages one by one. It waits only for the client's socket, never for a retrieval."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+        self._greeted = False
+        self._handlers: dict[str, Callable[[Event], None]] = {
+            "session.created": self._session_created,
+            "session.updated": self._session_updated,
+            "response.created": self._response_created,
+            "response.output_item.added": self._output_item,
+            "response.output_item.done": self._output_item,
+            "response.function_call_arguments.done": self._arguments_done,
+            "response.done": self._response_done,
+            "conversation.item.added": self._conversation_item,
+            "conversation.item.created": self._conversation_item,
+            "conversation.item.done": self._conversation_item,
+            "conversation.item.retrieved": self._conversation_item,
+            "input_audio_buffer.speech_started": self._speech_started,
+            "input_audio_buffer.speech_stopped": self._speech_stopped,
+            "error": self._error,
+        }
+
+    async def receive(self, text: str) -> None:
+        """Take one message. Audio goes on unread unless some response is just being hidden."""
+        core = self._core
+        if not core.view.must_read and quick_type(text) in core.dialect.raw_from_model:
+            await core.client.forward(text)
+            return
+        event = parsed(text)
+        if event is None:
+            _logger.warning("The realtime model sent something that is no event (session %s).", core.asker.session_id)
+            return
+        for translated in core.dialect.from_model(event):
+            self._handlers.get(translated["type"], self._pass)(translated)
+        await core.client.flushed()
+
+    def _pass(self, event: Event) -> None:
+        self._core.to_client(self._core.view.event(event))
+
+    def _session_created(self, event: Event) -> None:
+        if not self._greeted:
+            self._greeted = True
+            self._core.to_client([{**event, "session": self._core.offer.without_ours(event.get("session") or {})}])
+
+    def _session_updated(self, event: Event) -> None:
+        session = event.get("session") or {}
+        self._core.rules.update(session)
+        asked_by_client = self._core.session_updates.popleft() if self._core.session_updates else {}
+        if asked_by_client is not None:
+            self._core.to_client([{**event, "session": self._core.offer.without_ours(session)}])
+
+    def _response_created(self, event: Event) -> None:
+        response = event["response"]
+        actions = self._core.table.response_created(response["id"], response.get("metadata"))
+        self._core.view.created(event)
+        if any(isinstance(action, CancelResponse) for action in actions):
+            self._core.view.fence(response["id"])
+        self._core.perform(actions)
+
+    def _output_item(self, event: Event) -> None:
+        item, response_id = event["item"], event["response_id"]
+        if item.get("type") == "function_call":
+            if item.get("name") == self._core.offer.name:
+                self._our_call(response_id, item, event.get("output_index") or 0)
+            else:
+                self._core.table.client_call_seen(response_id)
+        self._pass(event)
+
+    def _our_call(self, response_id: str, item: Event, index: int) -> None:
+        core = self._core
+        core.view.hide_item(item.get("id"))
+        arguments = item.get("arguments")
+        if item.get("status") == "completed" and isinstance(arguments, str) and arguments:
+            core.perform(core.table.call_complete(response_id, item["call_id"], arguments, index))
+        else:
+            core.perform(core.table.call_seen(response_id, item["call_id"], index))
+
+    def _arguments_done(self, event: Event) -> None:
+        core, call_id = self._core, event.get("call_id")
+        if event.get("name") == core.offer.name or (isinstance(call_id, str) and core.table.owns(call_id)):
+            core.view.hide_item(event.get("item_id"))
+            index, arguments = event.get("output_index") or 0, str(event.get("arguments") or "")
+            core.perform(core.table.call_complete(event["response_id"], str(call_id), arguments, index))
+        self._pass(event)
+
+    def _response_done(self, event: Event) -> None:
+        core, response = self._core, event["response"]
+        for index, item in enumerate(response.get("output") or []):
+            if item.get("type") == "function_call" and item.get("name") == core.offer.name:
+                self._our_call(response["id"], item, index)
+        shown = core.view.shown(response["id"])
+        showing, actions = core.table.response_done(response["id"], str(response.get("status")), shown=shown)
+        core.to_client(core.view.done(event, showing))
+        core.perform(actions)
+
+    def _conversation_item(self, event: Event) -> None:
+        item = event.get("item") or {}
+        call = item.get("type") == "function_call" and item.get("name") == self._core.offer.name
+        output = item.get("type") == "function_call_output" and self._core.table.owns(str(item.get("call_id")))
+        if call or output:
+            self._core.view.hide_item(item.get("id"))
+        self._pass(event)
+
+    def _speech_started(self, event: Event) -> None:
+        self._core.perform(self._core.table.speech_started(interrupts=self._core.rules.interrupts))
+        self._pass(event)
+
+    def _speech_stopped(self, event: Event) -> None:
+        self._pass(event)
+        self._core.perform(self._core.table.speech_stopped(model_answers=self._core.rules.model_answers))
+
+    def _error(self, event: Event) -> None:
+        error = event.get("error") or {}
+        about, kind = error.get("event_id"), self._core.dialect.error_class(error)
+        if isinstance(about, str):
+            self._core.perform(self._core.table.rejected(about, busy=kind == "busy"))
+        if kind == "fatal" or not self._core.is_ours(about):
+            self._core.to_client([event])
+        else:
+            _logger.info("The realtime model refused an event of the gateway: %s.", error.get("code") or kind)
+        if kind == "fatal":
+            raise FatalModelError
+
+
+__all__ = ["FatalModelError", "ModelSide"]

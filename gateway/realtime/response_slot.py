@@ -1,0 +1,79 @@
+"""Pure: who may speak. One response at a time may write to the conversation; this knows whether that is free."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+FOLLOW_UP_MARK = "earpiece_follow_up"
+"""The metadata key by which a response tells that we asked for it, where the model echoes metadata."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A ``response.create`` that was sent and for which no ``response.created`` has come yet."""
+
+    event: Mapping[str, Any]
+    follow_up: bool
+    turn: int
+    depth: int = 0
+    attempts: int = 1
+    owed_for: str | None = None
+    stale: bool = False
+
+    @property
+    def event_id(self) -> str:
+        return str(self.event.get("event_id") or "")
+
+    @property
+    def in_conversation(self) -> bool:
+        return (self.event.get("response") or {}).get("conversation") != "none"
+
+
+@dataclass(slots=True)
+class ResponseSlot:
+    """Which responses were asked for, which runs, and whether the user is speaking."""
+
+    asked: list[Asked] = field(default_factory=list)
+    active: set[str] = field(default_factory=set)
+    speaking: bool = False
+    echoes_metadata: bool = False
+
+    @property
+    def free(self) -> bool:
+        """Whether a response may be asked for now."""
+        waiting = any(asked.in_conversation and not asked.stale for asked in self.asked)
+        return not (self.active or self.speaking or waiting)
+
+    def ask(self, asked: Asked) -> None:
+        self.asked.append(asked)
+
+    def created(self, response_id: str, metadata: Mapping[str, Any] | None) -> Asked | None:
+        """Return what was asked and led to this response; None when the model began it by itself."""
+        asked = self._match((metadata or {}).get(FOLLOW_UP_MARK))
+        if asked is not None:
+            self.asked.remove(asked)
+        if asked is None or asked.in_conversation:
+            self.active.add(response_id)
+        return asked
+
+    def _match(self, mark: object) -> Asked | None:
+        if mark is not None:
+            self.echoes_metadata = True
+            return next((asked for asked in self.asked if asked.event_id == mark), None)
+        open_ends = [asked for asked in self.asked if not (asked.follow_up and self.echoes_metadata)]
+        first = open_ends[0] if open_ends else None
+        # What the model begins after the user has spoken is the answer to that, not what we had asked for before.
+        return None if first and first.stale and not self.speaking else first
+
+    def rejected(self, event_id: str) -> Asked | None:
+        """Forget what was asked under this event id and return it."""
+        asked = next((asked for asked in self.asked if asked.event_id == event_id), None)
+        if asked is not None:
+            self.asked.remove(asked)
+        return asked
+
+    def done(self, response_id: str) -> None:
+        self.active.discard(response_id)
+
+
+__all__ = ["FOLLOW_UP_MARK", "Asked", "ResponseSlot"]
