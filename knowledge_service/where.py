@@ -2,7 +2,8 @@
 
 Keys of one mapping are joined by "and"; ``$and`` and ``$or`` take lists, ``$not`` takes one condition. A field is
 compared with a value, or with operators: ``$eq $ne $in $nin $gt $gte $lt $lte $exists``. An absent field is `None`.
-Values of different types are never equal and never ordered (``1`` is not ``"1"`` and `True` is not ``1``).
+Values of different types are never equal and never ordered, truth values have no order (``1`` is not ``"1"`` and
+`True` is not ``1``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +82,7 @@ def _holds(name: str, found: Any, wanted: Any) -> bool:
         return any(equal(found, one) for one in wanted) is (name == "$in")
     if name in ("$eq", "$ne"):
         return equal(found, wanted) is (name == "$eq")
-    return comparable(found, wanted) and _ORDER[name](found, wanted)
+    return not isinstance(wanted, bool) and comparable(found, wanted) and _ORDER[name](found, wanted)
 
 
 def equal(found: Any, wanted: Any) -> bool:

@@ -1,0 +1,68 @@
+"""Databases for the tests of the knowledge service: SQLite files, and databases on a real PostgreSQL."""
+
+import importlib.util
+import os
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from knowledge_service.sql.database import open_database
+
+
+def _neighbour(name: str) -> ModuleType:
+    """A module beside this file; test folders are no packages."""
+    spec = importlib.util.spec_from_file_location(
+        f"knowledge_service_tests_{name}", Path(__file__).with_name(f"{name}.py")
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a PostgreSQL with pgvector. In CI it must start; elsewhere its tests are skipped with the reason."""
+    server = _neighbour("postgres_server")
+    base = tmp_path_factory.getbasetemp()
+    state = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "postgres.json"
+    try:
+        with server.shared_server(state) as url:
+            yield url
+    except server.CannotStart as error:
+        if os.environ.get("CI"):
+            pytest.fail(f"PostgreSQL must run in CI: {error}")
+        pytest.skip(f"no PostgreSQL here: {error}")
+
+
+@pytest.fixture
+async def postgres_url(postgres_server: str) -> AsyncIterator[str]:
+    """A database of its own on the server, gone after the test."""
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    admin = open_database(f"{postgres_server}/postgres").execution_options(isolation_level="AUTOCOMMIT")
+    async with admin.connect() as connection:
+        await connection.execute(sa.text(f"create database {name}"))
+    yield f"{postgres_server}/{name}"
+    async with admin.connect() as connection:
+        await connection.execute(sa.text(f"drop database {name} with (force)"))
+    await admin.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncEngine]:
+    """An empty database, once of each kind."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path}/service.sqlite"
+    else:
+        url = request.getfixturevalue("postgres_url")
+    engine = open_database(url)
+    yield engine
+    await engine.dispose()
