@@ -9,6 +9,7 @@ import click
 from knowledge_provider import KnowledgeError
 
 from ..conversation import ConversationError
+from ..settings import InvalidSetting
 from .complaint import Complaint
 
 _COMMANDS = {
@@ -74,7 +75,7 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (Complaint, ConversationError, KnowledgeError) as error:
+    except (Complaint, ConversationError, InvalidSetting, KnowledgeError) as error:
         click.echo(f"earpiece: {error}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:
