@@ -6,7 +6,7 @@ exception stays reachable as ``__cause__``.
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 
 from knowledge_provider import (
@@ -24,6 +24,9 @@ from knowledge_provider import (
 
 Translate = Callable[[Exception, str], RetrievalError | None]
 """A vendor's own table: its exception and the provider's key -> our error, or None for the general rules."""
+
+OurError = Callable[[str], RetrievalError]
+"""Makes one of our errors for a provider's key; most of our classes are one themselves."""
 
 _BY_STATUS: dict[int, type[ProviderUnavailable]] = {
     401: ProviderUnauthorized,
@@ -44,7 +47,7 @@ def for_status(status: int, provider: str, *, retry_after_seconds: float | None 
     if status >= 500:
         return ProviderUnavailable(provider, f"failed with HTTP {status}", retry_after_seconds=retry_after_seconds)
     if status >= 400:
-        return InvalidRetrievalRequest(f"Provider {provider!r} refused the request with HTTP {status}.")
+        return refused(provider)
     return InvalidRetrievalResult(provider, f"HTTP {status}")
 
 
@@ -60,11 +63,35 @@ def retrieval_error(error: BaseException, provider: str) -> RetrievalError:
             return for_status(status, provider)
         if isinstance(cause, OSError) or "Connect" in name:
             return ProviderUnavailable(provider, "cannot be reached")
-    return _internal(provider, type(error).__name__)
+    return failed(provider)
 
 
-def _internal(provider: str, kind: str) -> RetrievalError:
-    return RetrievalError(f"Provider {provider!r} failed with {kind}; the log has its cause.")
+def by_name(table: Mapping[str, OurError]) -> Translate:
+    """Make a `Translate` from names of exception classes, so that a vendor's table needs no import of the vendor."""
+
+    def translate(error: Exception, provider: str) -> RetrievalError | None:
+        for cause in _chain(error):
+            for kind in type(cause).__mro__:
+                if kind.__name__ in table:
+                    return table[kind.__name__](provider)
+        return None
+
+    return translate
+
+
+def refused(provider: str) -> RetrievalError:
+    """The system understood and does not want the request."""
+    return InvalidRetrievalRequest(f"Provider {provider!r} refused the request.")
+
+
+def unreadable(provider: str) -> RetrievalError:
+    """The system answered with something that is not an answer."""
+    return InvalidRetrievalResult(provider, "something that cannot be read")
+
+
+def failed(provider: str) -> RetrievalError:
+    """The system, or the code around it, broke in a way that says nothing more."""
+    return RetrievalError(f"Provider {provider!r} failed; the log has its cause.")
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -109,4 +136,14 @@ async def vendor_call(
         raise known or retrieval_error(error, provider) from error
 
 
-__all__ = ["Translate", "for_status", "retrieval_error", "vendor_call"]
+__all__ = [
+    "OurError",
+    "Translate",
+    "by_name",
+    "failed",
+    "for_status",
+    "refused",
+    "retrieval_error",
+    "unreadable",
+    "vendor_call",
+]

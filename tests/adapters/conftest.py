@@ -35,7 +35,7 @@ class Loopback:
         assert self.answer is not None
         return await self.answer(request, body)
 
-    def replies(self, payload: Any, status: int = 200, **headers: str) -> None:
+    def replies(self, payload: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
         """Answer every request with this JSON, or with this text as it is."""
 
         async def answer(_: web.Request, __: Any) -> web.StreamResponse:

@@ -158,7 +158,7 @@ async def test_every_status_is_one_of_our_codes_and_only_503_is_tried_again(
 ) -> None:
     """A refusal says nothing of what the service wrote, and a redirect is not followed."""
     headers = {"Location": "http://169.254.169.254/"} if status == 302 else {}
-    service.replies("" if status == 204 else "Incorrect API key: sk-s3cret", status, **headers)
+    service.replies("" if status == 204 else "Incorrect API key: sk-s3cret", status, headers)
     company = provider(service.url, headers={"Authorization": "Bearer sk-s3cret"})
     with pytest.raises(RetrievalError) as caught:
         await company.retrieve(request_for(), context_for())
@@ -170,7 +170,7 @@ async def test_every_status_is_one_of_our_codes_and_only_503_is_tried_again(
 
 async def test_retry_after_is_told_and_not_slept(service: "Loopback", request_for: Make, context_for: Make) -> None:
     """A voice turn does not wait for a service that says when to come back."""
-    service.replies("", 503, **{"Retry-After": "60"})
+    service.replies("", 503, {"Retry-After": "60"})
     company = provider(service.url)
     with pytest.raises(RetrievalError, match=r"60\.0 s"):
         await company.retrieve(request_for(), context_for())
@@ -272,7 +272,7 @@ async def test_a_compressed_body_that_was_not_asked_for_is_refused(
     service: "Loopback", request_for: Make, context_for: Make
 ) -> None:
     """A bomb of a few kilobytes would pass any limit that counts compressed bytes."""
-    service.replies(gzip.compress(b"[" + b" " * 1_000_000 + b"]"), **{"Content-Encoding": "gzip"})
+    service.replies(gzip.compress(b"[" + b" " * 1_000_000 + b"]"), headers={"Content-Encoding": "gzip"})
     company = provider(service.url)
     with pytest.raises(RetrievalError, match="compressed"):
         await company.retrieve(request_for(), context_for())
