@@ -51,7 +51,9 @@ class Abandoned:
         self.limit = limit
         self._calls: set[_Running] = set()
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many are there now."""
         return len(self._calls)
 
     def check(self) -> None:
@@ -138,9 +140,9 @@ class Isolation:
         ended: asyncio.Future[_Outcome] = here.create_future()
         context = contextvars.copy_context()
 
-        def work() -> None:
+        def work() -> Callable[[], None]:
             outcome = _Outcome() if stopped.is_set() else context.run(_attempt, call)
-            _post(here, ended, outcome)
+            return lambda: _post(here, ended, outcome)
 
         self._workers.submit(work)
         return _Running(ended, lambda: None, lambda: None)

@@ -96,7 +96,7 @@ class FrontendKnowledgeRuntime:
     @property
     def abandoned(self) -> int:
         """How many calls were told to stop and have not."""
-        return len(self._mounted.abandoned) if self._mounted else 0
+        return self._mounted.abandoned.count if self._mounted else 0
 
     def capabilities(self) -> dict[str, bool]:
         """What the provider says it can do; empty without one."""

@@ -69,7 +69,7 @@ class MountedProvider:
         except DeadlinePassed:
             raise RetrievalTimedOut(self.key, timeout_seconds=round(timeout_seconds, 3)) from None
         except TooManyAbandoned:
-            raise ProviderUnavailable(self.key, f"has {len(self.abandoned)} calls that do not stop") from None
+            raise ProviderUnavailable(self.key, f"has {self.abandoned.count} calls that do not stop") from None
         except ForeignFailure as failure:
             raise self._translated(failure.__cause__, context.trace_id) from failure.__cause__
 

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
+Work = Callable[[], Callable[[], None]]
+
 _DRAIN_SECONDS = 1.0
 
 
@@ -14,12 +16,16 @@ class WorkerThreads:
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
-        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._work: SimpleQueue[Work | None] = SimpleQueue()
         self._idle = 0
         self._started = 0
 
-    def submit(self, work: Callable[[], None]) -> None:
-        """Run ``work``, which must not raise, in an idle thread or a new one."""
+    def submit(self, work: Work) -> None:
+        """Run ``work``, which must not raise, in an idle thread or a new one.
+
+        It returns how to tell that it is done; that is called when its thread is free again, so that whoever is told
+        and submits more finds the thread.
+        """
         with self._lock:
             starts = self._idle == 0
             if starts:
@@ -39,10 +45,11 @@ class WorkerThreads:
 
     def _serve(self) -> None:
         while work := self._work.get():
-            work()
-            del work  # an idle thread holds on to nobody's request
+            tell = work()
             with self._lock:
                 self._idle += 1
+            tell()
+            del work, tell  # an idle thread holds on to nobody's request
 
 
 class LoopThread:
