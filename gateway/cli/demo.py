@@ -49,7 +49,7 @@ def demo(library: Path) -> None:
 
 
 async def _demo(documents: Path) -> int:
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     async with local_gateway(documents) as gateway:
         console.print(f"Gateway at [bold]{gateway.url}[/bold], documents from [bold]{documents.name}/[/bold]")
         console.print("The voice is Earpiece's embedded model: it quotes what it finds, and is no language model.\n")
@@ -70,15 +70,15 @@ async def _ask(console: Console, talk: Conversation, expectation: Expectation) -
     console.print(f"[bold]Assistant[/bold]  {escape(turn.answer)}")
     for citation in turn.citations:
         console.print(f"[bold]Citation[/bold]   {escape(citation['title'])} <{escape(citation['uri'])}>")
-    console.print(f"[dim]           first word after {turn.first_word_milliseconds or 0:.0f} ms[/dim]\n")
+    console.print(f"[dim]time       first word after {turn.first_word_milliseconds or 0:.0f} ms[/dim]\n")
     return _as_expected(turn, expectation)
 
 
 def _print_lookup(console: Console, turn: Turn) -> None:
     console.print(f"[dim]status     {turn.status} in {turn.knowledge_milliseconds or 0:.1f} ms[/dim]")
     for source in turn.sources:
-        place = source.get("locator") or ""
-        console.print(f"[dim]passage    {escape(source.get('title') or '')}  {escape(place)}[/dim]")
+        place = Path(source.get("locator") or "").name
+        console.print(f"[dim]passage    {escape(source.get('title') or '')}  ({escape(place)})[/dim]")
 
 
 def _as_expected(turn: Turn, expectation: Expectation) -> bool:

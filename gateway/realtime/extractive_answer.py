@@ -85,8 +85,14 @@ def _best_sentence(results: Sequence[Mapping[str, Any]], question: str) -> _Cand
 
 def _candidates(result: Mapping[str, Any], rank: int) -> list[_Candidate]:
     title = str(result.get("title") or "")
-    sentences = _sentences(str(result.get("content") or ""))
+    sentences = _sentences(_without_heading_path(str(result.get("content") or ""), title))
     return [_Candidate(sentence, title, _terms(sentence), rank) for sentence in sentences]
+
+
+def _without_heading_path(content: str, title: str) -> str:
+    """Drop a first line that says where the passage stands (``Handbook > Approvals``), not what it states."""
+    first, _, rest = content.partition("\n")
+    return rest if rest and (" > " in first or first.strip() == title) else content
 
 
 def _sentences(content: str) -> list[str]:
