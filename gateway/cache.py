@@ -1,6 +1,7 @@
 """Ask once for the same thing: one flight for callers at the same time, a short memory for callers soon after."""
 
 import asyncio
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
+Work = Callable[[threading.Event], Coroutine[Any, Any, Value]]
 
 
 class FlightEnded(Exception):
@@ -17,11 +19,19 @@ class FlightEnded(Exception):
 @dataclass(slots=True)
 class _Flight(Generic[Value]):
     task: asyncio.Task[Value]
+    stopped: threading.Event
     waiting: int = 0
+
+    def stop(self) -> None:
+        self.stopped.set()  # now, and not when the task comes to know of it: it may be about to call the provider
+        self.task.cancel()
 
 
 class SingleFlight(Generic[Value]):
-    """Callers with equal keys share one piece of work; it is cancelled when the last of them is."""
+    """Callers with equal keys share one piece of work; it is cancelled when the last of them is.
+
+    The work is given an event that is set when nobody waits for it any more.
+    """
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, _Flight[Value]] = {}
@@ -29,7 +39,7 @@ class SingleFlight(Generic[Value]):
     def __contains__(self, key: Hashable) -> bool:
         return key in self._flights
 
-    async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
+    async def run(self, key: Hashable, work: Work[Value]) -> Value:
         """Return what ``work`` returns, or raise what it raises. Raises `FlightEnded` after `end_all`."""
         flight = self._flights.get(key) or self._start(key, work)
         flight.waiting += 1
@@ -39,7 +49,7 @@ class SingleFlight(Generic[Value]):
             flight.waiting -= 1
             if not flight.waiting and not flight.task.done():
                 self._forget(key, flight)
-                flight.task.cancel()
+                flight.stop()
         if flight.task.cancelled():
             raise FlightEnded
         return flight.task.result()
@@ -47,10 +57,11 @@ class SingleFlight(Generic[Value]):
     def end_all(self) -> None:
         """Cancel every flight; those who wait get `FlightEnded` and stay uncancelled themselves."""
         for flight in self._flights.values():
-            flight.task.cancel()
+            flight.stop()
 
-    def _start(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, Value]]) -> _Flight[Value]:
-        flight = _Flight(asyncio.create_task(work()))
+    def _start(self, key: Hashable, work: Work[Value]) -> _Flight[Value]:
+        stopped = threading.Event()
+        flight = _Flight(asyncio.create_task(work(stopped)), stopped)
         self._flights[key] = flight
         flight.task.add_done_callback(lambda task: self._landed(key, flight))
         return flight

@@ -1,6 +1,7 @@
 """The runtime between a voice gateway and its provider: gate, deadline, cancellation, breaker, one call, close once."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -34,7 +35,7 @@ from .breaker import CircuitBreaker
 from .cache import FlightEnded, SingleFlight, TtlCache
 from .isolation import IsolationMode
 from .mounted_provider import MountedProvider
-from .normalization import NormalizedResults, normalize
+from .normalization import NormalizedResults, candidate_bound, normalize
 from .projection import NOTICE
 from .query_key import flight_key
 from .telemetry import RESULTS, RETRIEVAL_QUERY, RETRIEVAL_TOP_K, CallRecord, Telemetry
@@ -215,8 +216,8 @@ class FrontendKnowledgeRuntime:
             return cached
         record.cache = "shared" if key in self._flights else "miss"
 
-        async def fly() -> NormalizedResults:
-            found = await self._asked(mounted, request, context)
+        async def fly(stopped: threading.Event) -> NormalizedResults:
+            found = await self._asked(mounted, request, context, stopped)
             self._cache.put(key, found, seconds=self._ttl if found.results else self._empty_ttl)
             return found
 
@@ -226,14 +227,14 @@ class FrontendKnowledgeRuntime:
             raise ProviderUnavailable(mounted.key, "was closed during the call") from None
 
     async def _asked(
-        self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext
+        self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext, stopped: threading.Event
     ) -> NormalizedResults:
         wait = self._breaker.seconds_until_retry()
         if wait is not None:
             raise ProviderUnavailable(mounted.key, "rests after repeated failures", retry_after_seconds=wait)
-        candidates = max(8, min(64, 8 * request.top_k))
+        bound = candidate_bound(request.top_k)
         try:
-            raw = await mounted.retrieve(request, context, candidates=candidates)
+            raw = await mounted.retrieve(request, context, stopped=stopped, candidates=bound)
         except RetrievalError as error:
             self._judge(error)
             raise

@@ -52,10 +52,14 @@ class MountedProvider:
     def key(self) -> str:
         return self.description.key
 
-    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext, *, candidates: int) -> Any:
-        """Return what the provider answers, at most so many candidates of a lazy answer. Raises `RetrievalError`."""
+    async def retrieve(
+        self, request: RetrievalRequest, context: RetrievalContext, *, stopped: threading.Event, candidates: int
+    ) -> Any:
+        """Return what the provider answers, at most so many candidates of a lazy answer. Raises `RetrievalError`.
+
+        ``stopped`` is set when nobody waits any more; the provider sees it as ``context.cancelled``.
+        """
         timeout_seconds = context.remaining_seconds()
-        stopped = threading.Event()
         context = replace(context, cancelled=stopped)
         limits = _Limits(self._isolation, self.abandoned, stopped, context)
         try:

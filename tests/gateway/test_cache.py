@@ -1,6 +1,7 @@
 """Callers with one question share one piece of work, and for a short time its answer."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -16,12 +17,13 @@ class Work:
         self.release = asyncio.Event()
         self.cancelled = asyncio.Event()
 
-    async def __call__(self) -> int:
+    async def __call__(self, stopped: threading.Event) -> int:
         self.runs += 1
         self.started.set()
         try:
             await self.release.wait()
         except asyncio.CancelledError:
+            assert stopped.is_set()
             self.cancelled.set()
             raise
         return self.runs
@@ -77,7 +79,7 @@ async def test_an_error_reaches_every_caller() -> None:
     flights: SingleFlight[int] = SingleFlight()
     gate = asyncio.Event()
 
-    async def fail() -> int:
+    async def fail(stopped: threading.Event) -> int:
         await gate.wait()
         raise LookupError("gone")
 

@@ -224,7 +224,7 @@ async def test_the_callers_cancellation_reaches_the_code(isolation: Isolation) -
         try:
             await asyncio.Event().wait()
         finally:
-            seen.set()
+            cancelled.set()
 
     async with asyncio.timeout(5):
         caller = asyncio.create_task(run(isolation, wait, stopped=stopped))
