@@ -41,6 +41,7 @@ class FunctionProvider:
         close: Close | None = None,
         timeout_seconds: float = 8.0,
         workers: int = 4,
+        waiting: int = 32,
     ) -> None:
         if not callable(function):
             raise TypeError(f"FunctionProvider needs a function of (request, context), not {type(function).__name__}")
@@ -51,7 +52,7 @@ class FunctionProvider:
         self._health = health
         self._close = close
         self._timeout_seconds = timeout_seconds
-        self._threads = BoundedThreads(key, workers=workers)
+        self._threads = BoundedThreads(key, workers=workers, waiting=waiting)
 
     def describe(self) -> ProviderDescription:
         return self._description

@@ -77,6 +77,7 @@ class LangChainProvider:
         source_fields: SourceFields | None = None,
         mode: Mode = "auto",
         workers: int = 4,
+        waiting: int = 32,
         tracing: bool = False,
         timeout_seconds: float = 8.0,
     ) -> None:
@@ -94,7 +95,7 @@ class LangChainProvider:
         self._source_fields = source_fields
         self._timeout_seconds = timeout_seconds
         self._uses_coroutine = mode == "async" or (mode == "auto" and self._search.native)
-        self._threads = BoundedThreads(key, workers=workers)
+        self._threads = BoundedThreads(key, workers=workers, waiting=waiting)
         self._untraced = nullcontext if tracing else _tracing_off()
         self._translate = by_name(ERRORS)
         passes_scores = scores and score_kind == "raw"

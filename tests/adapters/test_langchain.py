@@ -176,9 +176,7 @@ async def test_a_score_in_metadata_is_used(request_for: Make, context_for: Make)
 
 async def test_two_owners_asking_at_once_never_see_each_other(request_for: Make, context_for: Make) -> None:
     """The host maps the trusted context to a filter, and a hundred calls in flight keep to it."""
-    scoped = provider(
-        store(), filter_builder=equal, owner_filters=lambda context: {"owner": context.owner_id}, workers=8
-    )
+    scoped = provider(store(), filter_builder=equal, owner_filters=lambda context: {"owner": context.owner_id})
     owners = ["ann", "bob"] * 50
     answers = await asyncio.gather(*(scoped.retrieve(request_for(), context_for(owner)) for owner in owners))
     assert [{result.metadata["owner"] for result in results} for results in answers] == [{owner} for owner in owners]
