@@ -6,6 +6,7 @@ losing a link is cheap, opening somebody's router or handing out a signed URL is
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from urllib.parse import quote, unquote, urlsplit
@@ -222,7 +223,7 @@ def _carries_credentials(path: str, query: str) -> bool:
 
 
 def _names_credential(name: str) -> bool:
-    plain = re.sub(r"[\W_]", "", name).lower()
+    plain = re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", name)).lower()
     return plain in _CREDENTIAL_NAMES or _CREDENTIAL_WORDS.search(plain) is not None
 
 

@@ -177,10 +177,9 @@ def _text(value: object, limit: int) -> tuple[str | None, bool]:
 
 def _identifier(value: object, limit: int) -> str | None:
     """An id within ``limit``. A longer one ends in a digest, so that two long ids stay two."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(int(value)) if abs(value) <= _MAX_INTEGER else None
     if not isinstance(value, str):
-        return None
+        number = _number(value)
+        return str(number) if isinstance(number, int) else None
     opening = str.__getitem__(value, slice(limit * _READ_AHEAD))
     text = " ".join(clean_text(opening).split())
     if len(text) <= limit:
@@ -198,7 +197,10 @@ def _uri(value: object) -> str | None:
 def _number(value: object) -> int | float | None:
     """A finite number, also out of an array library's scalar, which has ``item()``."""
     if not isinstance(value, int | float) and callable(item := getattr(value, "item", None)):
-        value = item()
+        try:
+            value = item()
+        except (TypeError, ValueError, RuntimeError):  # an array of several numbers
+            return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, int):
@@ -207,7 +209,7 @@ def _number(value: object) -> int | float | None:
 
 
 def _score(value: object) -> float | None:
-    number = None if value is None else _number(value)
+    number = _number(value)
     return None if number is None else float(number)
 
 

@@ -5,43 +5,45 @@ A URL is shortened to its host, which still says where something is; a Markdown 
 
 import regex
 
-_MAY_HOLD_LINK = regex.compile(
-    r"[/／\\]{2}|\\/|\]\(|\bwww\.|\b(?:mailto|tel|sms|urn|data|javascript):", regex.IGNORECASE
-)
-
 # A target is only what looks like one, so that `f[i](x)` in a program stays as it is.
 _TARGET = (
     r"<[^<>\n]*>"
     r"|(?:[a-z][a-z0-9+.-]{0,30}:|[/#?]|\.{1,2}/|www\.)[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+"
     r"|[^\s()]+\.\w{1,5}(?:[?#][^\s()]*)?"
 )
-_LINK_TITLE = r"""(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?"""
-_MARKDOWN_LINK = regex.compile(rf"!?\[(?P<label>[^\[\]]*+)\]\(\s*(?:{_TARGET})?{_LINK_TITLE}\s*\)", regex.IGNORECASE)
+_LINK_TITLE = r"""(?:\s++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?"""
+_MARKDOWN_LINK = regex.compile(rf"!?\[(?P<label>[^\[\]]*+)\]\(\s*+(?:{_TARGET})?{_LINK_TITLE}\s*+\)", regex.IGNORECASE)
 
 # The rest of a URL is ASCII; other letters belong to it only where URL punctuation follows them. Chinese prose goes
 # on without a space behind a link, and must not vanish with it.
-_REST = r"(?:[/／?#](?:[!#$%&()*+\-./0-9:;=?@A-Z\[\]_a-z~^{}／]|,(?![a-z]{2,10}:)|'(?=\w)|\\/|[^\W\x00-\x7f]++(?=[/?#=&%]))*+)?"
+_URL_CHARACTER = r"[!#$%&()*+\-./0-9:;=?@A-Z\[\]_a-z~^{}／]|,(?![a-z]{2,10}:)|'(?=\w)|\\/|[^\W\x00-\x7f]++(?=[/?#=&%])"
+_REST = rf"(?:\\?[/／?#](?:{_URL_CHARACTER})*+)?"
 _AUTHORITY = r"""[^\s/／?#"'<>\\|`，。、；！？（）《》「」]*+"""
 _URL = regex.compile(
-    rf"(?P<scheme>[a-z][a-z0-9+.-]{{0,30}})?(?P<colon>[:：])(?:[/／]|\\/){{2,}}+(?P<authority>{_AUTHORITY}){_REST}"
-    rf"|(?<![\w/.@-])//(?P<authority>(?:[\w-]+\.)+[a-z]{{2,24}}(?::\d+)?)(?=[/?#]|\b){_REST}"
-    rf"|\b(?P<authority>www\.[\w-]+(?:\.[\w-]+)*+(?::\d+)?){_REST}",
+    rf"(?:(?<![a-z0-9+.-])(?P<scheme>[a-z0-9][a-z0-9+.-]{{0,30}}+))?+(?P<colon>[:：])(?:[/／]|\\/){{2}}(?P<authority>{_AUTHORITY}){_REST}"
+    rf"|(?<![a-z0-9_/.@:-])//(?P<authority>(?:[\w-]+\.)+[a-z]{{2,24}}(?::\d+)?)(?=[/?#]|\b){_REST}"
+    rf"|(?<![a-z0-9_.@-])(?P<authority>www\.[\w-]+(?:\.[\w-]+)*+(?::\d+)?){_REST}",
     regex.IGNORECASE,
 )
 _BARE_SCHEME = regex.compile(
-    r"\b(?:mailto|tel|sms|urn|javascript):(?=\S)|\bdata:[\w.+/-]*(?:;[\w=.-]+)*,\S*", regex.IGNORECASE
+    r"(?<![a-z0-9_])(?:mailto|tel|sms|urn|javascript):(?=\S)|(?<![a-z0-9_])data:[\w.+/-]*(?:;[\w=.-]+)*,\S*",
+    regex.IGNORECASE,
 )
+_URL_MARKS = ("//", "／", "\\/", "www.")
+_SCHEMES_WITHOUT_HOST = ("mailto:", "tel:", "sms:", "urn:", "javascript:", "data:")
 _PUNCTUATION = ".,;:!?)}*_'"
 _HOST = regex.compile(r"(?:.*@)?(?P<host>\[[^\]]*\]|[^:]*).*", regex.DOTALL)
 
 
 def without_links(text: str) -> str:
     """Return ``text`` with every URL shortened to its host and Markdown links and images reduced to their label."""
-    if _MAY_HOLD_LINK.search(text) is None:
-        return text
-    text = _labels_only(text)
-    text = _URL.sub(_host, text)
-    text = _BARE_SCHEME.sub("", text)
+    lowered = text.lower()
+    if "](" in text:
+        text = _labels_only(text)
+    if any(mark in lowered for mark in _URL_MARKS):
+        text = _URL.sub(_host, text)
+    if any(scheme in lowered for scheme in _SCHEMES_WITHOUT_HOST):
+        text = _BARE_SCHEME.sub("", text)
     while "://" in text:  # joined up from pieces that were no URL by themselves
         text = text.replace("://", ":")
     return text

@@ -27,8 +27,7 @@ _JOINING = (
 )
 _VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
 # Every exception looks only at neighbours that stay themselves: that is why cleaning twice changes nothing.
-_HIDDEN_RUN = regex.compile(
-    r"(?P<kept>"
+_KEPT = (
     rf"(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
     rf"|(?<=[{_VIRAMAS}])[\u200c\u200d](?![\u200c\u200d])"
     r"|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]\ufe0f?)\u200d(?=\p{Extended_Pictographic})"
@@ -37,11 +36,12 @@ _HIDDEN_RUN = regex.compile(
     r"|(?<=\p{Mongolian})\u180e(?=\p{Mongolian})"
     r"|(?<=\U0001f3f4)\U000e0067\U000e0062"
     r"(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
-    r")|(?P<line>\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029])"
-    rf"|[{_HIDDEN}]"
 )
+_LINE_END = regex.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_HIDDEN_CHARACTER = regex.compile(rf"(?:{_KEPT})(*SKIP)(*FAIL)|[{_HIDDEN}]")
 
-_GRAPHEME = regex.compile(r"\X")
+# A flag is named first because `\X` counts all flags before it, every time.
+_GRAPHEME = regex.compile(r"\p{Regional_Indicator}{2}[\p{Grapheme_Extend}\p{Mc}\u200d]*+|\X")
 # Between two of these a grapheme always ends, so that a cut needs to look at the text near it only.
 _PLAIN = r"\n -~А-яء-ي一-鿿ぁ-ゖァ-ヺ가-힣"
 _SURE_BOUNDARY = regex.compile(rf"(?V1)(?r)(?<=[{_PLAIN}])(?=[{_PLAIN}\p{{L}}--[ำຳ\p{{Script=Hangul}}]])")
@@ -59,7 +59,7 @@ def clean_text(text: str) -> str:
     """
     if (_MAYBE_HIDDEN_ASCII if text.isascii() else _MAYBE_HIDDEN).search(text) is None:
         return text
-    return str(_HIDDEN_RUN.sub(_visible, _with_paired_surrogates(text)))
+    return str(_HIDDEN_CHARACTER.sub("", _LINE_END.sub("\n", _with_paired_surrogates(text))))
 
 
 def cut_text(text: str, limit: int) -> tuple[str, bool]:
@@ -74,12 +74,6 @@ def cut_text(text: str, limit: int) -> tuple[str, bool]:
     if end == 0:
         return clean_text(text[:limit]).rstrip(_DANGLING), True
     return text[: _reading_end(text, end)].rstrip(_DANGLING), True
-
-
-def _visible(match: "regex.Match[str]") -> str:
-    if match["line"]:
-        return "\n"
-    return match["kept"] or ""
 
 
 def _with_paired_surrogates(text: str) -> str:
