@@ -8,6 +8,7 @@
        ├─ UnknownAdapter           no index adapter of that id is registered
        ├─ SourceNotReadable        nothing was given that can read this kind of source
        ├─ DataEngineFailed         the system of record did not answer              retryable
+       │  └─ RecordBehind          it answered with a row older than the news of it
        ├─ DataEngineUnsafe         the system of record would show a caller rows that are not theirs
        ├─ InvalidWhere             a condition uses a field or an operator that does not exist
        ├─ IndexFailed              an index adapter failed                          retryable
@@ -96,6 +97,12 @@ class DataEngineFailed(KnowledgeServiceError):
         self.object_name = object_name
 
 
+class RecordBehind(DataEngineFailed):
+    """Raised when the system of record answers with a row that is older than the news of it."""
+
+    code = "knowledge_record_behind"
+
+
 class DataEngineUnsafe(KnowledgeServiceError):
     """Raised at start-up when the database would not hold callers apart; says which setting to mend."""
 
@@ -148,6 +155,7 @@ __all__ = [
     "InvalidSource",
     "InvalidWhere",
     "KnowledgeServiceError",
+    "RecordBehind",
     "SourceNotReadable",
     "SourceVersionConflict",
     "UnknownAdapter",

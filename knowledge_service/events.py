@@ -74,7 +74,6 @@ class Synced(ServiceEvent):
     object: str
     records: int
     lag_seconds: float
-    pending: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

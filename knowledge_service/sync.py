@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,8 @@ from knowledge_provider import KnowledgeError
 from .adapter import AdapterContext
 from .caller import SYSTEM
 from .changes import EVERY_RECORD, RecordChange, change_from
-from .errors import DocumentRefused, IndexFailed
+from .documents import KnowledgeDocument
+from .errors import DocumentRefused, IndexFailed, RecordBehind
 from .events import Synced, SyncFailed
 from .indexing import IndexWriter
 from .service import KnowledgeService
@@ -125,7 +126,7 @@ class SyncWorker:
         else:
             await self._outbox.settle(claims)
             self._batch = min(self._settings.batch, self._batch * 2)
-            await self._tell(object_name, claims)
+            self._tell(object_name, claims)
 
     async def _bring(self, source: KnowledgeSource, claims: Sequence[Claim]) -> None:
         """Make the index say what the records say now, whatever the changes were."""
@@ -134,6 +135,7 @@ class SyncWorker:
         ids = [source.document_id(claim.record_id) for claim in claims if claim.record_id != EVERY_RECORD]
         async with self._service.lock(source.id):
             found = await self._service.current.readable(source, ids, SYSTEM)
+            _refuse_older(source, claims, found)
             await self._writer.write(adapter, list(found.values()), context)
             await self._writer.remove(adapter, [one for one in ids if one not in found], context)
         if len(ids) < len(claims):
@@ -149,6 +151,7 @@ class SyncWorker:
     async def _failed(self, object_name: str, claims: Sequence[Claim], error: Exception) -> None:
         code = error.code if isinstance(error, KnowledgeError) else "knowledge_internal"
         away = isinstance(error, TimeoutError) or (isinstance(error, KnowledgeError) and error.retryable)
+        away = away and not isinstance(error, RecordBehind)
         logger.warning("Sync of %d records of %r failed: %s", len(claims), object_name, code, exc_info=error)
         self._batch = max(1, self._batch // 2)
         if len(claims) > 1 and not away:
@@ -170,18 +173,25 @@ class SyncWorker:
         wished = error.retry_after_seconds if isinstance(error, IndexFailed) else None
         return max(self._settings.delay(max(claim.attempts for claim in claims)), wished or 0.0)
 
-    async def _tell(self, object_name: str, claims: Sequence[Claim]) -> None:
-        pending = (await self._outbox.status()).pending
+    def _tell(self, object_name: str, claims: Sequence[Claim]) -> None:
         lag = max(0.0, time.time() - min(claim.created_at for claim in claims))
         self._service.emit(
             Synced(
                 object=object_name,
                 records=len(claims),
                 lag_seconds=lag,
-                pending=pending,
                 trace_id=claims[0].trace_id,
             )
         )
+
+
+def _refuse_older(source: KnowledgeSource, claims: Sequence[Claim], found: Mapping[str, KnowledgeDocument]) -> None:
+    """A replica may answer with the row of yesterday; the news says how new it must be."""
+    for claim in claims:
+        document = found.get(source.document_id(claim.record_id))
+        held = document.version if document is not None else None
+        if held is not None and held < (claim.version or 0):
+            raise RecordBehind(claim.object, "has rows that are older than the news of them")
 
 
 __all__ = ["SyncSettings", "SyncWorker"]

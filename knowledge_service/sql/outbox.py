@@ -61,7 +61,10 @@ async def record_change(connection: AsyncConnection, change: RecordChange, *, at
 
 
 class Outbox:
-    """Claims, settles and buries changes. ``clock`` gives seconds since 1970."""
+    """Claims, settles and buries changes. ``clock`` gives seconds since 1970.
+
+    The claims of one call share a lease, and are settled, retried or buried in one statement.
+    """
 
     def __init__(self, engine: AsyncEngine, *, clock: Callable[[], float] = time.time) -> None:
         self._engine = engine
@@ -94,12 +97,16 @@ class Outbox:
 
         A claim whose lease was lost meanwhile is noted as a new change, since two workers may have written its record.
         """
+        if not claims:
+            return
+        records = [(claim.object, claim.record_id) for claim in claims]
+        mine = sa.and_(_of_records(records), _o.lease == claims[0].lease)
         async with self._writing.begin() as connection:
+            rows = await connection.execute(sa.select(_o.object, _o.record_id).where(mine).distinct())
+            held = {(row[0], row[1]) for row in rows}
+            await connection.execute(sa.delete(outbox).where(_of_records(list(held)), sa.or_(mine, _o.dead.is_(True))))
             for claim in claims:
-                kept = await connection.execute(
-                    sa.delete(outbox).where(_up_to(claim), sa.or_(_o.lease == claim.lease, _o.dead.is_(True)))
-                )
-                if not kept.rowcount:
+                if (claim.object, claim.record_id) not in held:
                     again = RecordChange(object=claim.object, record_id=claim.record_id, version=claim.version)
                     await record_change(connection, again, at=self._clock())
 
@@ -150,10 +157,12 @@ class Outbox:
         return list(dict.fromkeys((row[0], row[1]) for row in rows))[:limit]
 
     async def _release(self, claims: Sequence[Claim], values: dict[str, object]) -> None:
+        if not claims:
+            return
+        records = [(claim.object, claim.record_id) for claim in claims]
+        mine = sa.update(outbox).where(_of_records(records), _o.lease == claims[0].lease)
         async with self._writing.begin() as connection:
-            for claim in claims:
-                mine = sa.update(outbox).where(_up_to(claim), _o.lease == claim.lease)
-                await connection.execute(mine.values(lease="", leased_until=0, **values))
+            await connection.execute(mine.values(lease="", leased_until=0, **values))
 
 
 def _line(change: RecordChange, at: float) -> dict[str, object]:
@@ -173,10 +182,6 @@ async def _take_turns(connection: AsyncConnection) -> None:
 
 def _of_records(records: Sequence[tuple[str, str]]) -> sa.ColumnElement[bool]:
     return sa.tuple_(_o.object, _o.record_id).in_(records)
-
-
-def _up_to(claim: Claim) -> sa.ColumnElement[bool]:
-    return sa.and_(_o.object == claim.object, _o.record_id == claim.record_id, _o.sequence <= claim.sequence)
 
 
 async def _claims(connection: AsyncConnection, lease: str) -> list[Claim]:

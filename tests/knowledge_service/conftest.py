@@ -1,10 +1,12 @@
 """Databases for the tests of the knowledge service: SQLite files, and databases on a real PostgreSQL."""
 
+import asyncio
 import importlib.util
 import os
 import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -44,16 +46,24 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-async def postgres_url(postgres_server: str) -> AsyncIterator[str]:
+def postgres_url(postgres_server: str) -> Iterator[str]:
     """A database of its own on the server, gone after the test."""
     name = f"test_{uuid.uuid4().hex[:12]}"
-    admin = open_database(f"{postgres_server}/postgres").execution_options(isolation_level="AUTOCOMMIT")
-    async with admin.connect() as connection:
-        await connection.execute(sa.text(f"create database {name}"))
+    _administer(postgres_server, f"create database {name}")
     yield f"{postgres_server}/{name}"
-    async with admin.connect() as connection:
-        await connection.execute(sa.text(f"drop database {name} with (force)"))
-    await admin.dispose()
+    _administer(postgres_server, f"drop database {name} with (force)")
+
+
+def _administer(server: str, statement: str) -> None:
+    async def run() -> None:
+        admin = open_database(f"{server}/postgres").execution_options(isolation_level="AUTOCOMMIT")
+        async with admin.connect() as connection:
+            await connection.execute(sa.text(statement))
+        await admin.dispose()
+
+    # In a thread, because a fixture may be asked for by one whose event loop already runs.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(asyncio.run, run()).result(timeout=60)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
