@@ -123,10 +123,9 @@ def _fitted(entry: _Entry, share: int) -> _Entry:
 
 def _cut_json(text: str, room: int) -> str:
     """Cut ``text`` so that its JSON, without the quotes, has at most ``room`` characters."""
-    limit = room
-    while (size := len(_json(text)) - 2) > room:
-        limit = min(limit - (limit < len(text) and 1), len(text) * room // size)
-        text = cut_text(text, max(0, limit))[0]
+    room = max(0, room)
+    while (size := len(_json(text)) - 2) > room:  # escapes take more than one character
+        text = cut_text(text, min(len(text) - 1, len(text) * room // size))[0]
     return text
 
 
