@@ -10,7 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from .schema import outbox
 
 _SQLITE_NOW = "(julianday('now') - 2440587.5) * 86400.0"
-_EVENTS = {"insert": ("new",), "update": ("old", "new"), "delete": ("old",)}
+_NOTED = {
+    "insert": (("new", ""),),
+    # An update that moves a row to another key leaves a document under the old one.
+    "update": (("new", ""), ("old", "where old.{key} is not new.{key}")),
+    "delete": (("old", ""),),
+}
 
 
 async def install_triggers(
@@ -50,17 +55,17 @@ class _Names:
     def own(self, name: str) -> str:
         return self._preparer.quote(f"{self._stem}_{name}")
 
-    def insert(self, row: str, now: str) -> str:
+    def insert(self, row: str, now: str, when: str = "") -> str:
         version = f"{row}.{self.version}" if self.version else "null"
         columns = "object, record_id, version, created_at"
         values = f"{self.object}, cast({row}.{self.key} as text), {version}, {now}"
-        return f"insert into {self.outbox} ({columns}) values ({values});"  # noqa: S608  (quoted names, no input)
+        return f"insert into {self.outbox} ({columns}) select {values} {when};"  # noqa: S608  (quoted names, no input)
 
 
 def _sqlite(names: _Names) -> list[str]:
     statements = []
-    for event, rows in _EVENTS.items():
-        body = " ".join(names.insert(row, _SQLITE_NOW) for row in rows)
+    for event, noted in _NOTED.items():
+        body = " ".join(names.insert(row, _SQLITE_NOW, when.format(key=names.key)) for row, when in noted)
         statements.append(f"drop trigger if exists {names.own(event)}")
         statements.append(f"create trigger {names.own(event)} after {event} on {names.table} begin {body} end")
     return statements
@@ -71,10 +76,11 @@ def _postgresql(names: _Names) -> list[str]:
     function, emptied = names.own("note"), names.own("note_emptied")
     # With the rights of its owner: whoever may write the table need not be able to touch the outbox.
     head = "returns trigger language plpgsql security definer set search_path from current as $body$ begin"
+    moved = f"tg_op = 'UPDATE' and old.{names.key} is distinct from new.{names.key}"
     whole = f"insert into {names.outbox} (object, record_id, created_at) values ({names.object}, '', {now});"  # noqa: S608
     return [
         f"create or replace function {function}() {head} "
-        f"if tg_op <> 'INSERT' then {names.insert('old', now)} end if; "
+        f"if tg_op = 'DELETE' or ({moved}) then {names.insert('old', now)} end if; "
         f"if tg_op <> 'DELETE' then {names.insert('new', now)} end if; return null; end $body$",
         f"create or replace function {emptied}() {head} {whole} return null; end $body$",
         f"create or replace trigger {names.own('row')} after insert or update or delete on {names.table} "
