@@ -1,24 +1,58 @@
-"""Documents on this machine, found again later: `DomainLibrary` manages them, the provider retrieves from it."""
+"""Documents on this machine, found again later: `DomainLibrary` manages them, the provider retrieves from it.
 
-from .errors import (
-    DocumentNotFound,
-    DocumentRejected,
-    FolderNotUsable,
-    LibraryBusy,
-    LibraryDamaged,
-    LibraryError,
-    LibraryFull,
-    LibraryStorageFailed,
-)
-from .library import DomainLibrary
-from .provider import LocalDomainKnowledgeProvider
-from .records import DocumentInfo, FoundPassage, Heading, ImportOutcome, ImportStatus
+Names are loaded when first used: the processes that read files need a small part of this package.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import (
+        DocumentNotFound,
+        DocumentRejected,
+        FolderNotUsable,
+        LibraryBusy,
+        LibraryDamaged,
+        LibraryError,
+        LibraryFull,
+        LibraryStorageFailed,
+    )
+    from .extraction.limited import ReadingLimits
+    from .importing import LibraryLimits
+    from .library import DomainLibrary, default_store
+    from .provider import LocalDomainKnowledgeProvider
+    from .reconcile import Drift, Evidence
+    from .records import (
+        DocumentInfo,
+        FoundPassage,
+        Heading,
+        ImportOutcome,
+        ImportStatus,
+        Problem,
+        QuarantinedFile,
+        ReadText,
+        Removal,
+    )
+
+_HOMES = {
+    ".errors": "DocumentNotFound DocumentRejected FolderNotUsable LibraryBusy LibraryDamaged LibraryError LibraryFull "
+    "LibraryStorageFailed",
+    ".extraction.limited": "ReadingLimits",
+    ".importing": "LibraryLimits",
+    ".library": "DomainLibrary default_store",
+    ".provider": "LocalDomainKnowledgeProvider",
+    ".reconcile": "Drift Evidence",
+    ".records": "DocumentInfo FoundPassage Heading ImportOutcome ImportStatus Problem QuarantinedFile ReadText Removal",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "DocumentInfo",
     "DocumentNotFound",
     "DocumentRejected",
     "DomainLibrary",
+    "Drift",
+    "Evidence",
     "FolderNotUsable",
     "FoundPassage",
     "Heading",
@@ -28,6 +62,19 @@ __all__ = [
     "LibraryDamaged",
     "LibraryError",
     "LibraryFull",
+    "LibraryLimits",
     "LibraryStorageFailed",
     "LocalDomainKnowledgeProvider",
+    "Problem",
+    "QuarantinedFile",
+    "ReadText",
+    "ReadingLimits",
+    "Removal",
+    "default_store",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name], __name__), name)

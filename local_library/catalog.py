@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from .records import Chunk, DocumentInfo, Heading, Passage
+from .records import Chunk, DocumentInfo, Heading, Passage, QuarantinedFile
 
 _DOCUMENTS = """
 SELECT d.document_id, d.owner_id, d.path, e.title, e.summary, v.media_type, v.size, v.number, v.source_content_hash,
@@ -16,7 +16,7 @@ LEFT JOIN derived_summaries s ON s.owner_id = d.owner_id AND s.version_id = d.cu
 WHERE d.owner_id = ?
 """
 _PASSAGES = """
-SELECT p.*, d.path, e.title, e.extractor_id, e.chunker_id, e.source_content_hash, v.media_type
+SELECT p.*, d.path, e.title, e.language, e.extractor_id, e.chunker_id, e.source_content_hash, v.media_type
 FROM passages p
 JOIN documents d ON d.owner_id = p.owner_id AND d.current_version_id = p.version_id
 JOIN extractions e ON e.owner_id = p.owner_id AND e.version_id = p.version_id
@@ -62,19 +62,21 @@ class Catalog:
         )
         return map(_passage, rows)
 
+    def document_ids(self, owner_id: str) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT document_id FROM documents WHERE owner_id = ? ORDER BY created_at, document_id", (owner_id,)
+        )
+        return [row[0] for row in rows]
+
     def owners(self) -> list[str]:
         return [row[0] for row in self._connection.execute("SELECT DISTINCT owner_id FROM documents")]
 
-    def counts(self, owner_id: str) -> tuple[int, int, int]:
-        """How many documents, passages and bytes this owner's current versions hold."""
+    def counts(self, owner_id: str) -> tuple[int, int]:
+        """How many documents and passages this owner's current versions hold."""
         row = self._connection.execute(
-            "SELECT count(*), coalesce(sum(e.passages), 0), coalesce(sum(v.size), 0) FROM documents d "
-            "JOIN versions v ON v.owner_id = d.owner_id AND v.version_id = d.current_version_id "
-            "JOIN extractions e ON e.owner_id = d.owner_id AND e.version_id = d.current_version_id "
-            "WHERE d.owner_id = ?",
-            (owner_id,),
+            "SELECT documents, passages FROM totals WHERE owner_id = ?", (owner_id,)
         ).fetchone()
-        return row[0], row[1], row[2]
+        return (row[0], row[1]) if row else (0, 0)
 
     def languages(self, owner_id: str) -> list[str]:
         """The languages of this owner's documents, most used first."""
@@ -83,12 +85,6 @@ class Catalog:
             (owner_id,),
         )
         return [row[0] for row in rows]
-
-    def language_of(self, owner_id: str, version_id: str) -> str:
-        row = self._connection.execute(
-            "SELECT language FROM extractions WHERE owner_id = ? AND version_id = ?", (owner_id, version_id)
-        ).fetchone()
-        return row[0] if row else "english"
 
     def hashes(self, owner_id: str, document_id: str) -> set[str]:
         """The content hashes of all versions of a document."""
@@ -103,6 +99,22 @@ class Catalog:
                 "SELECT 1 FROM versions WHERE owner_id = ? AND source_content_hash = ?", (owner_id, source_content_hash)
             ).fetchone()
         )
+
+    def all_hashes(self, owner_id: str) -> set[str]:
+        """The content hashes of every version an owner has."""
+        rows = self._connection.execute("SELECT source_content_hash FROM versions WHERE owner_id = ?", (owner_id,))
+        return {row[0] for row in rows}
+
+    def quarantined(self, owner_id: str) -> list[QuarantinedFile]:
+        """The files that could not be imported, and why."""
+        rows = self._connection.execute(
+            "SELECT path, reason_code, reason, at FROM quarantine WHERE owner_id = ? ORDER BY path", (owner_id,)
+        )
+        return [QuarantinedFile(*row) for row in rows]
+
+    def purges(self) -> list[str]:
+        """The owners whose index still holds words of erased documents."""
+        return [row[0] for row in self._connection.execute("SELECT owner_id FROM index_purges")]
 
     def index_work(self) -> list[tuple[int, str, str]]:
         """What the index has yet to take over: (work id, owner, document)."""
@@ -151,6 +163,7 @@ def _passage(row: sqlite3.Row) -> Passage:
         title=row["title"],
         path=row["path"],
         media_type=row["media_type"],
+        language=row["language"],
         chunk=chunk,
     )
 

@@ -1,59 +1,106 @@
 """From a file to records and index: read, extract, cut, store in one unit of work, then tell the index."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from .catalog import Catalog
-from .chunking import HeadingChunker
-from .errors import DocumentRejected
-from .extraction.reading import TextExtractor, media_type_of
+from .errors import DocumentRejected, LibraryFull
 from .languages import detected_language
-from .lexical_index import IndexEntry
+from .lexical_index import IndexEntry, IndexWriting
 from .originals import content_hash
 from .outline import headings_of, summary_of, title_of
-from .records import ExtractedText, ImportOutcome, ImportStatus, Passage
+from .ports import Chunker, Summarizer, TextExtractor
+from .records import Chunk, ExtractedText, ImportOutcome, ImportStatus, Passage
 from .tokens import analysis, normalized, terms
 from .workspace import Workspace
 
-LARGEST_FILE_BYTES = 200_000_000
+_LANGUAGE_SEGMENTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryLimits:
+    """The most an owner's library may hold, and a file may weigh."""
+
+    documents: int = 100_000
+    passages: int = 5_000_000
+    file_bytes: int = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A file that was read and cut and waits to be stored."""
+
+    path: str
+    content: bytes
+    source_content_hash: str
+    media_type: str
+    extracted: ExtractedText
+    chunks: tuple[Chunk, ...]
 
 
 class Importer:
-    """Writes one document at a time; each is wholly in the library or wholly out of it."""
+    """Reads files in any thread; stores one document at a time, each wholly in the library or wholly out of it."""
 
-    def __init__(self, workspace: Workspace, extractor: TextExtractor, chunker: HeadingChunker) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        extractor: TextExtractor,
+        chunker: Chunker,
+        limits: LibraryLimits,
+        summarizer: Summarizer | None,
+    ) -> None:
         self._workspace = workspace
         self._extractor = extractor
         self._chunker = chunker
+        self._limits = limits
+        self._summarizer = summarizer
 
-    def store(self, catalog: Catalog, owner_id: str, path: str, content: bytes) -> ImportOutcome:
-        """Store ``content`` as the document at ``path``; only inside the workspace's `writing`."""
-        fingerprint = content_hash(content)
+    def unchanged(self, catalog: Catalog, owner_id: str, path: str, content: bytes) -> ImportOutcome | None:
+        """The outcome for a file whose current version has the same bytes and was cut by this chunker."""
         known = catalog.document_at(owner_id, path)
-        if known and (known.source_content_hash, known.chunker_id) == (fingerprint, self._chunker.chunker_id):
-            return ImportOutcome(path, ImportStatus.UNCHANGED, known.document_id, known.passages, known.warnings)
-        extracted = self._extractor.extract(path, content, fingerprint)
+        if known is None or known.chunker_id != self._chunker.chunker_id:
+            return None
+        if known.source_content_hash != content_hash(content):
+            return None
+        return ImportOutcome(path, ImportStatus.UNCHANGED, known.document_id, known.passages, known.warnings)
+
+    def prepared(self, path: str, content: bytes) -> Prepared:
+        """Read and cut a file. Needs no lock; raises `DocumentRejected`."""
+        fingerprint = content_hash(content)
+        extracted, media_type = self._extractor.extract(path, content, fingerprint)
         chunks = self._chunker.chunks(extracted)
         if not chunks:
             raise DocumentRejected(path, "holds no text", "Import a file with text in it", reason_code="no_text")
-        self._workspace.originals.keep(owner_id, fingerprint, content)
-        title = title_of(extracted, path)
+        return Prepared(path, content, fingerprint, media_type, extracted, chunks)
+
+    def store(self, catalog: Catalog, owner_id: str, ready: Prepared) -> ImportOutcome:
+        """Store a prepared file as its document's new version; only inside the workspace's `writing`."""
+        known = catalog.document_at(owner_id, ready.path)
+        self._check_room(catalog, owner_id, len(ready.chunks), is_new=known is None)
+        self._workspace.originals.keep(owner_id, ready.source_content_hash, ready.content)
+        title = title_of(ready.extracted, ready.path)
         with self._workspace.unit_of_work(owner_id) as work:
-            document_id, version_id = work.append_version(path, fingerprint, len(content), media_type_of(path))
+            document_id, version_id = work.append_version(
+                ready.path, ready.source_content_hash, len(ready.content), ready.media_type
+            )
             work.replace_extraction(
                 document_id,
                 version_id,
-                extracted,
-                chunks,
+                ready.extracted,
+                ready.chunks,
                 chunker_id=self._chunker.chunker_id,
                 title=title,
-                summary=summary_of(extracted),
-                headings=headings_of(extracted, path, title),
-                language=_language(extracted),
+                summary=summary_of(ready.extracted),
+                headings=headings_of(ready.extracted, ready.path, title),
+                language=_language(ready.extracted),
             )
-            work.release(path)
+            work.release(ready.path)
+            if known is not None:
+                work.plan_purge()
+        self._summarize(catalog, owner_id, document_id, version_id, ready)
         status = ImportStatus.UPDATED if known else ImportStatus.ADDED
-        return ImportOutcome(path, status, document_id, len(chunks), extracted.warnings)
+        return ImportOutcome(ready.path, status, document_id, len(ready.chunks), ready.extracted.warnings)
 
     def catch_up(self, catalog: Catalog) -> int:
         """Bring the index to the state of the records; returns how many documents it took over."""
@@ -68,16 +115,46 @@ class Importer:
                 work.index_done(max(documents.values()))
         return sum(map(len, by_owner.values()))
 
+    def rebuild(self, catalog: Catalog, owner_id: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Make the owner's index anew from the records; searches use the old one until it is there."""
+        document_ids = catalog.document_ids(owner_id)
+        with self._workspace.index.rebuilding(owner_id) as writing:
+            for done, document_id in enumerate(document_ids, start=1):
+                _add(writing, catalog, owner_id, document_id)
+                if progress is not None:
+                    progress(done, len(document_ids))
+        with self._workspace.unit_of_work(owner_id) as work:
+            work.purge_done()
+
+    def _check_room(self, catalog: Catalog, owner_id: str, more_passages: int, *, is_new: bool) -> None:
+        documents, passages = catalog.counts(owner_id)
+        if is_new and documents >= self._limits.documents:
+            raise LibraryFull("documents", self._limits.documents)
+        if passages + more_passages > self._limits.passages:
+            raise LibraryFull("passages", self._limits.passages)
+
+    def _summarize(self, catalog: Catalog, owner_id: str, document_id: str, version_id: str, ready: Prepared) -> None:
+        document = catalog.document(owner_id, document_id) if self._summarizer is not None else None
+        if self._summarizer is None or document is None:
+            return
+        summary = " ".join(self._summarizer.summarize(document, ready.chunks[0].text).split())
+        with self._workspace.unit_of_work(owner_id) as work:
+            work.keep_derived_summary(
+                version_id, self._summarizer.summarizer_id, ready.source_content_hash, summary[:300]
+            )
+
 
 def entries(catalog: Catalog, owner_id: str, document_id: str) -> Iterator[IndexEntry]:
     """What the index must hold of a document, made of its records alone."""
-    language = ""
-    for passage in catalog.passages_of(owner_id, document_id):
-        language = language or catalog.language_of(owner_id, passage.version_id)
-        yield _entry(passage, language)
+    return map(_entry, catalog.passages_of(owner_id, document_id))
 
 
-def _entry(passage: Passage, language: str) -> IndexEntry:
+def _add(writing: IndexWriting, catalog: Catalog, owner_id: str, document_id: str) -> None:
+    for entry in entries(catalog, owner_id, document_id):
+        writing.add(entry)
+
+
+def _entry(passage: Passage) -> IndexEntry:
     chunk = passage.chunk
     head = " ".join((passage.title, *chunk.heading_path, Path(passage.path).stem))
     return IndexEntry(
@@ -87,21 +164,14 @@ def _entry(passage: Passage, language: str) -> IndexEntry:
         source_content_hash=chunk.source_content_hash,
         extractor_id=chunk.extractor_id,
         chunker_id=chunk.chunker_id,
-        text=analysis(chunk.text, language),
-        head=[term.token for term in terms(head, language)],
+        text=analysis(chunk.text, passage.language),
+        head=[term.token for term in terms(head, passage.language)],
     )
 
 
 def _language(extracted: ExtractedText) -> str:
-    return detected_language(normalized(" ".join(segment.text for segment in extracted.segments[:40])))
+    opening = " ".join(segment.text for segment in extracted.segments[:_LANGUAGE_SEGMENTS])
+    return detected_language(normalized(opening[:4_000]))
 
 
-def files_below(folder: Path, accepts: Callable[[Path], bool]) -> Iterable[Path]:
-    """The files to import below ``folder`` in a stable order; hidden files and folders are left out."""
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if not hidden and path.is_file() and accepts(path):
-            yield path
-
-
-__all__ = ["LARGEST_FILE_BYTES", "Importer", "entries", "files_below"]
+__all__ = ["Importer", "LibraryLimits", "Prepared", "entries"]

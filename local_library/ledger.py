@@ -114,6 +114,36 @@ class UnitOfWork:
         self._connection.execute("DELETE FROM documents WHERE owner_id = ? AND document_id = ?", key)
         self._plan_index(document_id)
 
+    def erase_owner(self) -> None:
+        """Erase everything of this owner."""
+        for table in (
+            "passages",
+            "extractions",
+            "derived_summaries",
+            "versions",
+            "documents",
+            "quarantine",
+            "index_work",
+            "index_purges",
+            "totals",
+        ):
+            self._connection.execute(f"DELETE FROM {table} WHERE owner_id = ?", (self._owner,))  # noqa: S608
+
+    def plan_rebuild(self) -> None:
+        """Tell the index to take over every document again."""
+        self._connection.execute(
+            "INSERT INTO index_work (owner_id, document_id) SELECT owner_id, document_id FROM documents "
+            "WHERE owner_id = ? ORDER BY created_at, document_id",
+            (self._owner,),
+        )
+
+    def plan_purge(self) -> None:
+        self._connection.execute("INSERT OR IGNORE INTO index_purges VALUES (?)", (self._owner,))
+
+    def purge_done(self) -> None:
+        self._connection.execute("DELETE FROM index_purges WHERE owner_id = ?", (self._owner,))
+        self._connection.execute("DELETE FROM index_work WHERE owner_id = ?", (self._owner,))
+
     def index_done(self, work_id: int) -> None:
         self._connection.execute("DELETE FROM index_work WHERE owner_id = ? AND work_id <= ?", (self._owner, work_id))
 

@@ -7,7 +7,7 @@ scores do not depend on other people's words, and an owner is erased by removing
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,32 +70,49 @@ class LexicalIndex:
         """Changes that become visible together when the block ends, and not at all when it raises."""
         path = self.path_of(owner_id)
         path.mkdir(parents=True, exist_ok=True)
-        index = tantivy.Index(_schema(), path=str(path), reuse=True)
-        writer = index.writer(_WRITER_HEAP_BYTES, 1)
+        with _committing(path, owner_id) as writing:
+            yield writing
+
+    @contextmanager
+    def rebuilding(self, owner_id: str) -> Iterator["IndexWriting"]:
+        """A new index beside the old one; it takes the old one's place when the block ends without error."""
+        path = self.path_of(owner_id)
+        fresh, old = path.with_suffix(".new"), path.with_suffix(".old")
+        for leftover in (fresh, old):
+            shutil.rmtree(leftover, ignore_errors=True)
+        fresh.mkdir(parents=True)
         try:
-            yield IndexWriting(writer, owner_id)
-            writer.commit()
+            with _committing(fresh, owner_id) as writing:
+                yield writing
         except BaseException:
-            writer.rollback()
+            shutil.rmtree(fresh, ignore_errors=True)
             raise
-        finally:
-            writer.wait_merging_threads()
+        if path.exists():
+            path.rename(old)
+        fresh.rename(path)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def exists(self, owner_id: str) -> bool:
+        return (self.path_of(owner_id) / "meta.json").exists()
+
+    def state(self, owner_id: str) -> object:
+        """Something that is equal as long as the index has not changed."""
+        self._searcher(owner_id)
+        opened = self._opened.get(owner_id)
+        return opened.state if opened else None
 
     def count(self, owner_id: str) -> int:
         searcher = self._searcher(owner_id)
         return searcher.num_docs if searcher else 0
 
-    def frequency(self, owner_id: str, field: str, token: str) -> int:
-        """How many of the owner's passages hold ``token`` in ``field``."""
-        searcher = self._searcher(owner_id)
-        return searcher.doc_freq(field, token) if searcher else 0
-
     def frequencies(self, owner_id: str) -> Callable[[str, str], int]:
-        """`frequency` bound to one state of the index, for many look-ups in a row."""
+        """Says how many of the owner's passages hold a token in a field, in one state of the index."""
         searcher = self._searcher(owner_id)
         return searcher.doc_freq if searcher else lambda _field, _token: 0
 
-    def search(self, owner_id: str, wanted: Iterable[WeightedTerm], limit: int) -> list[IndexHit]:
+    def search(
+        self, owner_id: str, wanted: Iterable[WeightedTerm], limit: int, *, document_ids: Collection[str] | None = None
+    ) -> list[IndexHit]:
         """The ``limit`` best passages for any of the ``wanted`` terms, best first; equal scores in import order."""
         searcher = self._searcher(owner_id)
         schema = _schema()
@@ -108,7 +125,12 @@ class LexicalIndex:
         ]
         if searcher is None or not clauses:
             return []
-        hits = searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
+        query = tantivy.Query.boolean_query(clauses)
+        if document_ids is not None:
+            among = tantivy.Query.term_set_query(schema, "document", sorted(document_ids))
+            only = tantivy.Query.const_score_query(among, 0.0)
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, only)])
+        hits = searcher.search(query, limit, count=False).hits
         ids = searcher.fast_field_values("passage", [address for _, address in hits])
         found = [IndexHit(int(passage_id or 0), score) for (score, _), passage_id in zip(hits, ids, strict=True)]
         return sorted(found, key=lambda hit: (-hit.score, hit.passage_id))
@@ -121,6 +143,11 @@ class LexicalIndex:
         query = tantivy.Query.term_query(_schema(), "document", document_id, "basic")
         hits = searcher.search(query, 100_000, count=False).hits
         return [json.loads(searcher.doc(address)["lineage"][0]) for _, address in hits]
+
+    def drop_unfinished(self) -> None:
+        """Remove what a rebuild that was cut off left behind."""
+        for leftover in (*self._folder.glob("*.new"), *self._folder.glob("*.old")):
+            shutil.rmtree(leftover, ignore_errors=True)
 
     def erase(self, owner_id: str) -> None:
         """Remove the owner's whole index from the disk."""
@@ -147,6 +174,21 @@ class LexicalIndex:
             return opened.searcher
 
 
+@contextmanager
+def _committing(path: Path, owner_id: str) -> Iterator["IndexWriting"]:
+    index = tantivy.Index(_schema(), path=str(path), reuse=True)
+    writer = index.writer(_WRITER_HEAP_BYTES, 1)
+    try:
+        yield IndexWriting(writer, owner_id)
+        writer.commit()
+        writer.garbage_collect_files()
+    except BaseException:
+        writer.rollback()
+        raise
+    finally:
+        writer.wait_merging_threads()
+
+
 class IndexWriting:
     """The changes of one commit."""
 
@@ -158,7 +200,11 @@ class IndexWriting:
         """Make ``entries`` all that the index holds of a document; doing it twice changes nothing."""
         self._writer.delete_documents_by_term("document", document_id)
         for entry in entries:
-            self._writer.add_document(self._document(entry))
+            self.add(entry)
+
+    def add(self, entry: IndexEntry) -> None:
+        """Add one entry of a document that the index does not hold yet."""
+        self._writer.add_document(self._document(entry))
 
     def _document(self, entry: IndexEntry) -> "tantivy.Document":
         made = tantivy.Document()

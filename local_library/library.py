@@ -1,7 +1,10 @@
-"""The documents of this machine: import, list, show, remove, read and search them."""
+"""The documents of this machine: import, list, show, read, search, remove, verify, rebuild, reconcile, export."""
 
 import hashlib
+import json
+import shutil
 from collections.abc import Callable, Collection
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,45 +15,80 @@ from knowledge_provider import PERSONAL_OWNER
 
 from .chunking import HeadingChunker
 from .errors import DocumentNotFound, DocumentRejected, FolderNotUsable
-from .extraction.reading import DirectExtractor, is_readable
-from .importing import LARGEST_FILE_BYTES, Importer, files_below
-from .records import DocumentInfo, FoundPassage, ImportOutcome, ImportStatus
-from .retriever import LexicalRetriever
+from .extraction.limited import LimitedExtractor, ReadingLimits
+from .folders import FolderImport, Progress, content_of, files_below, ignored_by, usable_folder
+from .importing import Importer, LibraryLimits
+from .ports import Summarizer
+from .reconcile import Drift, Evidence, FileProbe, SourceProbe, findings
+from .records import (
+    DocumentInfo,
+    FoundPassage,
+    ImportOutcome,
+    ImportStatus,
+    Problem,
+    QuarantinedFile,
+    ReadText,
+    Removal,
+)
+from .resolver import LocatorResolver
+from .retriever import FLOOR, LibraryRetriever
+from .upkeep import Upkeep
+from .verification import problems
 from .workspace import Workspace
 
-Progress = Callable[[ImportOutcome], None]
+DEFAULT_READ_CHARACTERS = 8_000
+
+
+def default_store() -> Path:
+    """Where a library lives when nobody says: a folder of the user's data directory."""
+    return Path(platformdirs.user_data_dir("earpiece")) / "library"
 
 
 class DomainLibrary:
     """A library in a folder it owns. Synchronous and thread-safe; files it imports are read and never touched.
 
     Every method works for one owner. Raises `LibraryError` and its kinds, each with a sentence for people.
+    ``floor`` is the least relevance of an answer; ``summarizer`` is a host's model, asked once for each version.
     """
 
-    def __init__(self, store: Path | str, *, writer_wait_seconds: float = 10.0) -> None:
+    def __init__(
+        self,
+        store: Path | str,
+        *,
+        limits: LibraryLimits | None = None,
+        reading_limits: ReadingLimits | None = None,
+        summarizer: Summarizer | None = None,
+        floor: float = FLOOR,
+        writer_wait_seconds: float = 10.0,
+    ) -> None:
         self.store = Path(store).expanduser().absolute()
         self.documents_folder: Path | None = None
+        self._limits = limits or LibraryLimits()
         self._workspace = Workspace(self.store, writer_wait_seconds=writer_wait_seconds)
-        self._importer = Importer(self._workspace, DirectExtractor(), HeadingChunker())
-        with self._workspace.reading() as catalog:
-            behind = bool(catalog.index_work())
-        if behind:
-            self._finish_index_work()
+        self._extractor = LimitedExtractor(reading_limits)
+        self._importer = Importer(self._workspace, self._extractor, HeadingChunker(), self._limits, summarizer)
+        self._upkeep = Upkeep(self._workspace, self._importer)
+        self._retriever = LibraryRetriever(self._workspace.index, floor=floor)
+        self._recover()
 
     @classmethod
     def for_folder(cls, documents: Path | str, *, store: Path | str | None = None) -> Self:
         """A library that mirrors a folder of documents. Its own files go to the user's cache folder."""
-        folder = _usable_folder(documents)
+        folder = usable_folder(documents)
         library = cls(store if store is not None else _store_for(folder))
         library.documents_folder = folder
-        library.refresh()
+        try:
+            library.refresh()
+        except BaseException:
+            library.close()
+            raise
         return library
 
     def refresh(self, *, owner_id: str = PERSONAL_OWNER, progress: Progress | None = None) -> tuple[ImportOutcome, ...]:
         """Import what is new or changed in the mirrored folder and remove what is gone from it."""
-        folder = _usable_folder(self.documents_folder or "")
+        folder = usable_folder(self.documents_folder or "")
         outcomes = self.import_folder(folder, owner_id=owner_id, progress=progress)
-        present = {outcome.path for outcome in outcomes if outcome.status is not ImportStatus.REJECTED}
+        present = {outcome.path for outcome in outcomes}
         for document in self.list(owner_id=owner_id):
             if Path(document.path).is_relative_to(folder) and document.path not in present:
                 self.remove(document.document_id, owner_id=owner_id)
@@ -59,67 +97,97 @@ class DomainLibrary:
     def import_file(self, path: Path | str, *, owner_id: str = PERSONAL_OWNER) -> ImportOutcome:
         """Import one file, or its new version. Raises `DocumentRejected` and leaves the library as it was."""
         source = Path(path).expanduser().absolute()
-        content = _content_of(source)
+        return self.import_bytes(str(source), content_of(source, self._limits.file_bytes), owner_id=owner_id)
+
+    def import_bytes(self, path: str, content: bytes, *, owner_id: str = PERSONAL_OWNER) -> ImportOutcome:
+        """Import ``content`` as the document at ``path``, as an upload arrives."""
+        with self._workspace.reading() as catalog:
+            known = self._importer.unchanged(catalog, owner_id, path, content)
+        if known is not None:
+            return known
+        if len(content) > self._limits.file_bytes:
+            raise DocumentRejected(path, "is too large", "Split it", reason_code="too_large")
+        ready = self._importer.prepared(path, content)
         with self._workspace.writing() as catalog:
-            outcome = self._importer.store(catalog, owner_id, str(source), content)
+            outcome = self._importer.store(catalog, owner_id, ready)
             self._importer.catch_up(catalog)
+            self._workspace.settle()
         return outcome
 
     def import_folder(
-        self, folder: Path | str, *, owner_id: str = PERSONAL_OWNER, progress: Progress | None = None
+        self,
+        folder: Path | str,
+        *,
+        owner_id: str = PERSONAL_OWNER,
+        ignore: Collection[str] = (),
+        progress: Progress | None = None,
     ) -> tuple[ImportOutcome, ...]:
-        """Import every readable file below ``folder``; a rejected file is an outcome, not an end."""
-        outcomes = []
+        """Import every readable file below ``folder`` that no ``ignore`` pattern matches.
+
+        A rejected file is an outcome with its reason and stands in `quarantined`.
+        """
+        root = usable_folder(folder)
+        if root.is_relative_to(self.store):
+            raise FolderNotUsable(folder, "belongs to the library itself")
+        ignored = ignored_by(root, tuple(ignore))
+        paths = files_below(root, lambda path: ignored(path) or path.is_relative_to(self.store))
         with self._workspace.writing() as catalog:
-            for path in files_below(_usable_folder(folder), is_readable):
-                try:
-                    outcome = self._importer.store(catalog, owner_id, str(path), _content_of(path))
-                except DocumentRejected as error:
-                    outcome = self._quarantined(owner_id, str(path), error)
-                outcomes.append(outcome)
-                if progress is not None:
-                    progress(outcome)
-            self._importer.catch_up(catalog)
-        return tuple(outcomes)
+            run = FolderImport(self._workspace, self._importer, catalog, owner_id, self._limits.file_bytes)
+            outcomes = run.run(paths, progress)
+            self._workspace.settle()
+        self._extractor.close()
+        return outcomes
+
+    def reimport(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> ImportOutcome:
+        """Import a document's file again from where it was."""
+        return self.import_file(self.show(document, owner_id=owner_id).path, owner_id=owner_id)
 
     def list(self, *, owner_id: str = PERSONAL_OWNER) -> tuple[DocumentInfo, ...]:
         """All documents of an owner, by title."""
         with self._workspace.reading() as catalog:
             return tuple(catalog.documents(owner_id))
 
+    def quarantined(self, *, owner_id: str = PERSONAL_OWNER) -> tuple[QuarantinedFile, ...]:
+        """The files that could not be imported, each with its reason."""
+        with self._workspace.reading() as catalog:
+            return tuple(catalog.quarantined(owner_id))
+
     def show(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> DocumentInfo:
         """One document by its id or path."""
         with self._workspace.reading() as catalog:
-            found = catalog.document(owner_id, document) or catalog.document_at(
-                owner_id, str(Path(document).expanduser().absolute())
-            )
+            found = catalog.document(owner_id, document) or catalog.document_at(owner_id, document)
+            found = found or catalog.document_at(owner_id, str(Path(document).expanduser().absolute()))
         if found is None:
             raise DocumentNotFound(document)
         return found
-
-    def size(self, *, owner_id: str = PERSONAL_OWNER) -> int:
-        """How many documents an owner has."""
-        with self._workspace.reading() as catalog:
-            return catalog.counts(owner_id)[0]
 
     def some(self, document_ids: Collection[str], *, owner_id: str = PERSONAL_OWNER) -> dict[str, DocumentInfo]:
         """The documents among ``document_ids`` that this owner has, by id."""
         with self._workspace.reading() as catalog:
             return catalog.some_documents(owner_id, document_ids)
 
-    def remove(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> DocumentInfo:
+    def size(self, *, owner_id: str = PERSONAL_OWNER) -> int:
+        """How many documents an owner has."""
+        with self._workspace.reading() as catalog:
+            return catalog.counts(owner_id)[0]
+
+    def read(
+        self, locator: str, *, owner_id: str = PERSONAL_OWNER, limit_characters: int = DEFAULT_READ_CHARACTERS
+    ) -> ReadText:
+        """The text that a result's locator, a path or a document id names, at most ``limit_characters`` of it."""
+        with self._workspace.reading() as catalog:
+            return LocatorResolver(catalog).read(owner_id, locator, limit_characters=limit_characters)
+
+    def remove(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> Removal:
         """Erase a document with its versions, text and index entries. The user's own file stays."""
         found = self.show(document, owner_id=owner_id)
         with self._workspace.writing() as catalog:
-            hashes = catalog.hashes(owner_id, found.document_id)
-            with self._workspace.unit_of_work(owner_id) as work:
-                work.erase_document(found.document_id)
-            for source_content_hash in hashes:
-                if not catalog.uses_hash(owner_id, source_content_hash):
-                    self._workspace.originals.erase(owner_id, source_content_hash)
-            self._importer.catch_up(catalog)
-            self._workspace.settle()
-        return found
+            return Removal(found, self._upkeep.erase_document(catalog, owner_id, found.document_id))
+
+    def erase_owner(self, owner_id: str) -> None:
+        """Erase everything of an owner from every file of the library."""
+        with self._workspace.writing() as catalog:
+            self._upkeep.erase_owner(catalog, owner_id)
 
     def search(
         self,
@@ -128,14 +196,64 @@ class DomainLibrary:
         owner_id: str = PERSONAL_OWNER,
         limit: int = 5,
         document_ids: Collection[str] | None = None,
+        per_document: int = 3,
     ) -> tuple[FoundPassage, ...]:
         """At most ``limit`` passages that answer ``query``, best first; none where nothing is relevant."""
+        try:
+            return self._searched(query, owner_id, limit, document_ids, per_document)
+        except (ValueError, OSError):  # the index, a cache, is damaged
+            self._recover()
+            return self._searched(query, owner_id, limit, document_ids, per_document)
+
+    def verify(self, *, owner_id: str = PERSONAL_OWNER) -> tuple[Problem, ...]:
+        """What is wrong with an owner's documents; empty when records, originals and index belong together."""
+        with self._workspace.writing() as catalog:
+            return tuple(problems(self._workspace, catalog, owner_id))
+
+    def rebuild_index(
+        self, *, owner_id: str = PERSONAL_OWNER, progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Make an owner's index anew from the records; answers stay the same."""
+        with self._workspace.writing() as catalog:
+            self._importer.rebuild(catalog, owner_id, progress)
+
+    def compact(self, *, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Finish every erasure and give space back to the disk; false while another process reads old records."""
+        with self._workspace.writing() as catalog:
+            return self._upkeep.compact(catalog, progress)
+
+    def reconcile(
+        self,
+        *,
+        owner_id: str = PERSONAL_OWNER,
+        probe: SourceProbe | None = None,
+        delete_stale: bool = False,
+        reimport: bool = False,
+    ) -> tuple[Evidence, ...]:
+        """How the sources differ from what is stored. Removes or imports only when told to."""
         with self._workspace.reading() as catalog:
-            retriever = LexicalRetriever(catalog, self._workspace.index)
-            return tuple(retriever.search(owner_id, query, limit, document_ids=document_ids))
+            found = tuple(findings(catalog, self._workspace.originals, owner_id, probe or FileProbe()))
+        return tuple(self._acted(one, owner_id, delete_stale=delete_stale, reimport=reimport) for one in found)
+
+    def export(self, folder: Path | str, *, owner_id: str = PERSONAL_OWNER) -> int:
+        """Write the kept originals and a ``library.json`` into a new ``folder``; returns how many documents."""
+        target = Path(folder).expanduser().absolute()
+        if target.exists() and any(target.iterdir()):
+            raise FolderNotUsable(folder, "is not empty")
+        target.mkdir(parents=True, exist_ok=True)
+        listed = []
+        for document in self.list(owner_id=owner_id):
+            name = f"{document.document_id}{Path(document.path).suffix}"
+            kept = self._workspace.originals.path_of(owner_id, document.source_content_hash)
+            shutil.copyfile(kept, target / name)
+            listed.append({"file": name, **asdict(document)})
+        manifest = json.dumps({"documents": listed}, ensure_ascii=False, indent=2)
+        (target / "library.json").write_text(manifest, encoding="utf-8")
+        return len(listed)
 
     def close(self) -> None:
-        """Close the records. Closing twice does nothing more."""
+        """Close records and readers. Closing twice does nothing more."""
+        self._extractor.close()
         self._workspace.close()
 
     def __enter__(self) -> Self:
@@ -146,38 +264,35 @@ class DomainLibrary:
     ) -> None:
         self.close()
 
-    def _finish_index_work(self) -> None:
+    def _recover(self) -> None:
+        with self._workspace.reading() as catalog:
+            if not self._upkeep.needs_recovery(catalog):
+                return
         with self._workspace.writing() as catalog:
-            self._importer.catch_up(catalog)
+            self._upkeep.recover(catalog)
 
-    def _quarantined(self, owner_id: str, path: str, error: DocumentRejected) -> ImportOutcome:
-        with self._workspace.unit_of_work(owner_id) as work:
-            work.quarantine(path, error.reason_code, str(error))
-        return ImportOutcome(path, ImportStatus.REJECTED, reason=str(error), reason_code=error.reason_code)
+    def _searched(
+        self, query: str, owner_id: str, limit: int, document_ids: Collection[str] | None, per_document: int
+    ) -> tuple[FoundPassage, ...]:
+        with self._workspace.reading() as catalog:
+            if not self._workspace.index.exists(owner_id) and catalog.counts(owner_id)[1]:
+                raise FileNotFoundError(self._workspace.index.path_of(owner_id))
+            found = self._retriever.search(
+                catalog, owner_id, query, limit, document_ids=document_ids, per_document=per_document
+            )
+            return tuple(found)
 
-
-def _usable_folder(folder: Path | str) -> Path:
-    path = Path(folder).expanduser().absolute()
-    if not path.exists():
-        raise FolderNotUsable(folder, "there is no such folder")
-    if not path.is_dir():
-        raise FolderNotUsable(folder, "is a file, not a folder")
-    return path
-
-
-def _content_of(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            limit = f"Split it; the limit is {LARGEST_FILE_BYTES // 1_000_000} MB"
-            raise DocumentRejected(path, "is too large", limit, reason_code="too_large")
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise DocumentRejected(path, "does not exist", "Check the path", reason_code="missing") from error
-    except OSError as error:
-        problem = (error.strerror or "unreadable").lower()
-        raise DocumentRejected(
-            path, f"cannot be read ({problem})", "Check its permissions", reason_code="unreadable"
-        ) from error
+    def _acted(self, evidence: Evidence, owner_id: str, *, delete_stale: bool, reimport: bool) -> Evidence:
+        if evidence.drift is Drift.MISSING and delete_stale:
+            self.remove(evidence.document_id, owner_id=owner_id)
+            return replace(evidence, action="removed")
+        if evidence.drift is Drift.CHANGED and reimport:
+            try:
+                outcome = self.reimport(evidence.document_id, owner_id=owner_id)
+            except DocumentRejected as error:
+                return replace(evidence, action=f"rejected: {error.reason_code}")
+            return replace(evidence, action=ImportStatus(outcome.status).value)
+        return evidence
 
 
 def _store_for(folder: Path) -> Path:
@@ -185,4 +300,4 @@ def _store_for(folder: Path) -> Path:
     return Path(platformdirs.user_cache_dir("earpiece")) / "libraries" / tag
 
 
-__all__ = ["DomainLibrary", "Progress"]
+__all__ = ["DEFAULT_READ_CHARACTERS", "DomainLibrary", "default_store"]

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from .languages import UNSPACED_STOP
 from .lexical_index import WeightedTerm
-from .tokens import Term, grams, sound, sounds, stem, terms
+from .tokens import Held, Term, grams, sound, sounds, stem, terms
 
 Frequency = Callable[[str, str], int]
 
 BODY_POSTINGS = 400_000
 NOISE_POSTINGS = 200_000
 _FEWEST_TERMS, _MOST_TERMS = 4, 48
-_BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.3, "phon": 0.7}
+_BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.3, "phon": 0.3}
 _MISHEARD_CREDIT = 0.6
 _ALIKE = 0.5
+_SATURATION = 2.2  # what BM25 with k1 = 1.2 gives at most for a weight of 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +69,39 @@ def _asked(content: Sequence[Term], forms: Mapping[str, tuple[str, ...]]) -> dic
     return asked
 
 
-def coverage(plan: QueryPlan, passage_text: str, language: str) -> float:
-    """The share, 0..1, of the query's weight that ``passage_text`` holds; a misheard word counts in part."""
-    held = terms(passage_text, language)
-    tokens = {term.token for term in held}
-    others = sorted({term.word for term in held if not term.unspaced and not term.stop})
+def coverage(plan: QueryPlan, passage: Held) -> float:
+    """The share, 0..1, of the query's weight that the passage holds; a misheard word counts in part."""
     total = sum(word.weight for word in plan.words)
     if not total:
         return 0.0
-    return sum(word.weight * _credit(word, tokens, others) for word in plan.words) / total
+    return sum(word.weight * _credit(word, passage) for word in plan.words) / total
 
 
-def _credit(word: QueryWord, tokens: set[str], others: Sequence[str]) -> float:
-    if any(token in tokens for token in word.tokens):
+def score_share(plan: QueryPlan, score: float) -> float:
+    """``score`` against what a passage would get that holds every word of the query several times."""
+    ideal = _SATURATION * sum(word.weight for word in plan.words)
+    return score / ideal if ideal else 0.0
+
+
+def relevance(covered: float, share: float) -> float:
+    """What the floor judges: mostly how much of the question is there, partly how strongly."""
+    return covered + 0.5 * share
+
+
+def named_in(plan: QueryPlan, title: str, language: str) -> bool:
+    """Whether the query names the document: it holds every telling word of the title."""
+    asked = {token for word in plan.words for token in word.tokens}
+    telling = {term.token for term in terms(title, language) if not term.stop}
+    return bool(telling) and telling <= asked
+
+
+def _credit(word: QueryWord, passage: Held) -> float:
+    if not passage.tokens.isdisjoint(word.tokens):
         return 1.0
     code = sound(word.word)
     wanted = set(grams(word.word))
-    for other in others:
-        if code and len(code) > 1 and sound(other) == code:
+    for other in passage.words:
+        if len(code) > 1 and sound(other) == code:
             return _MISHEARD_CREDIT
         if len(word.word) > 3 and _dice(wanted, set(grams(other))) >= _ALIKE:
             return _MISHEARD_CREDIT
@@ -121,4 +137,4 @@ def _within(candidates: Sequence[tuple[str, str]], frequency: Frequency, budget:
     return kept
 
 
-__all__ = ["QueryPlan", "QueryWord", "coverage", "planned"]
+__all__ = ["QueryPlan", "QueryWord", "coverage", "named_in", "planned", "relevance", "score_share"]

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,10 @@ class Originals:
 
     def erase(self, owner_id: str, source_content_hash: str) -> None:
         self.path_of(owner_id, source_content_hash).unlink(missing_ok=True)
+
+    def drop_empty(self, owner_id: str) -> None:
+        """Remove an owner's folder with everything in it; for an owner that was erased."""
+        shutil.rmtree(self._folder / owner_tag(owner_id), ignore_errors=True)
 
     def stored(self) -> Iterator[Path]:
         """Every file that is kept, unfinished ones among them."""

@@ -97,18 +97,24 @@ class Passage:
     title: str
     path: str
     media_type: str
+    language: str
     chunk: Chunk
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPassage:
-    """A passage that answers a query. ``score`` is higher for better; ``coverage`` is 0..1 of the query's weight."""
+    """A passage that answers a query. ``score`` is higher for better; ``coverage`` is the share of the query.
+
+    ``relevance`` is what the floor judges; ``merged`` counts the neighbouring passages that ``text`` joins.
+    """
 
     passage: Passage
     score: float
     coverage: float
+    relevance: float
     text: str
     locator: str
+    merged: int = 1
 
 
 class ImportStatus(StrEnum):
@@ -133,6 +139,43 @@ class ImportOutcome:
     reason_code: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class QuarantinedFile:
+    """A file that could not be imported: why, in words, and when (seconds since 1970)."""
+
+    path: str
+    reason_code: str
+    reason: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What was removed. ``erased`` is false while the index still holds its words: `compact` finishes the erasure."""
+
+    document: DocumentInfo
+    erased: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """Text read by its locator; ``truncated`` says that more follows."""
+
+    locator: str
+    title: str
+    text: str
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that verification found wrong. ``kind`` is for programs, the sentence for people."""
+
+    kind: str
+    document_id: str
+    sentence: str
+
+
 __all__ = [
     "Chunk",
     "DocumentInfo",
@@ -142,6 +185,10 @@ __all__ = [
     "ImportOutcome",
     "ImportStatus",
     "Passage",
+    "Problem",
+    "QuarantinedFile",
+    "ReadText",
+    "Removal",
     "Segment",
     "SegmentKind",
 ]

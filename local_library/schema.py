@@ -49,6 +49,25 @@ CREATE TABLE quarantine (
     PRIMARY KEY (owner_id, path)
 ) WITHOUT ROWID;
 
+CREATE TABLE totals (
+    owner_id TEXT PRIMARY KEY, documents INTEGER NOT NULL DEFAULT 0, passages INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TRIGGER count_document AFTER INSERT ON documents BEGIN
+    INSERT INTO totals (owner_id, documents) VALUES (new.owner_id, 1)
+    ON CONFLICT (owner_id) DO UPDATE SET documents = documents + 1;
+END;
+CREATE TRIGGER discount_document AFTER DELETE ON documents BEGIN
+    UPDATE totals SET documents = documents - 1 WHERE owner_id = old.owner_id;
+END;
+CREATE TRIGGER count_passages AFTER INSERT ON extractions BEGIN
+    UPDATE totals SET passages = passages + new.passages WHERE owner_id = new.owner_id;
+END;
+CREATE TRIGGER discount_passages AFTER DELETE ON extractions BEGIN
+    UPDATE totals SET passages = passages - old.passages WHERE owner_id = old.owner_id;
+END;
+
+CREATE TABLE index_purges (owner_id TEXT PRIMARY KEY) WITHOUT ROWID;
+
 CREATE TABLE index_work (
     work_id INTEGER PRIMARY KEY AUTOINCREMENT, owner_id TEXT NOT NULL, document_id TEXT NOT NULL
 );
@@ -67,7 +86,7 @@ def connected(path: Path) -> sqlite3.Connection:
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables in a new file; raise `sqlite3.DatabaseError` where another program or version made it."""
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA synchronous = NORMAL")  # `settle` brings a finished import to the disk
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found == SCHEMA_VERSION:
         return

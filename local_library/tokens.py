@@ -22,6 +22,8 @@ _LATIN = regex.compile(r"[\p{Latin}]+")
 _STEM_FROM_CHARACTERS = 3
 _LONGEST_WORD = 64
 GRAM = 4
+_HANGUL = regex.compile(r"\p{Hangul}")
+_HANGUL_GRAM = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,29 @@ def terms(text: str, language: str | None = None) -> list[Term]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The distinct tokens and telling words of a passage, as an answer is judged by them."""
+
+    tokens: frozenset[str]
+    words: tuple[str, ...]
+
+
+def held(text: str, language: str) -> Held:
+    """The distinct tokens of ``text``, and its words that are no function words, in alphabetical order."""
+    tokens: set[str] = set()
+    words: set[str] = set()
+    for run in _RUNS.finditer(normalized(text)):
+        if run.lastgroup == "unspaced":
+            clusters = _CLUSTER.findall(run.group())
+            tokens.update(clusters)
+            tokens.update(left + right for left, right in pairwise(clusters))
+        else:
+            words.add(run.group()[:_LONGEST_WORD])
+    tokens.update(stem(word, language) for word in words)
+    return Held(frozenset(tokens), tuple(sorted(words - STOP_WORDS)))
+
+
 def analysis(text: str, language: str | None = None) -> Analysis:
     """All tokens of ``text``, ready for the index."""
     found = terms(text, language)
@@ -79,11 +104,12 @@ def stem(word: str, language: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def grams(word: str) -> tuple[str, ...]:
-    """The padded character 4-grams of ``word``: ``_cat_`` gives ``_cat`` and ``cat_``."""
+    """The padded character 4-grams of ``word``: ``cat`` gives ``_cat`` and ``cat_``. Korean: pairs."""
     padded = f"_{word}_"
-    if len(padded) <= GRAM:
+    size = _HANGUL_GRAM if _HANGUL.match(word) else GRAM
+    if len(padded) <= size:
         return (padded,)
-    return tuple(padded[start : start + GRAM] for start in range(len(padded) - GRAM + 1))
+    return tuple(padded[start : start + size] for start in range(len(padded) - size + 1))
 
 
 def sounds(words: list[str]) -> list[str]:
@@ -117,4 +143,17 @@ def _stemmer(language: str) -> Stemmer.Stemmer:
     return Stemmer.Stemmer(language)
 
 
-__all__ = ["GRAM", "Analysis", "Term", "analysis", "grams", "normalized", "sound", "sounds", "stem", "terms"]
+__all__ = [
+    "GRAM",
+    "Analysis",
+    "Held",
+    "Term",
+    "analysis",
+    "grams",
+    "held",
+    "normalized",
+    "sound",
+    "sounds",
+    "stem",
+    "terms",
+]

@@ -64,9 +64,20 @@ class Workspace:
         with unit_of_work(self._writer, owner_id) as work:
             yield work
 
-    def settle(self) -> None:
-        """Move the log into the records file, so that what was erased is in neither; only inside `writing`."""
-        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def settle(self) -> bool:
+        """Bring the records to the disk and empty their log, so that what was erased is in neither.
+
+        Only inside `writing`. False when a reader elsewhere still uses the log; the next one empties it.
+        """
+        return bool(self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
+
+    def shrink(self) -> None:
+        """Give free pages of the records file back to the disk; only inside `writing`."""
+        self._writer.execute("VACUUM")
+
+    def integrity(self) -> str:
+        """``ok``, or what SQLite finds wrong with the records file."""
+        return str(self._writer.execute("PRAGMA integrity_check(1)").fetchone()[0])
 
     def close(self) -> None:
         """Close all connections; the library cannot be used afterwards."""

@@ -1,7 +1,5 @@
 """Text from bytes of any encoding."""
 
-import charset_normalizer
-
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
@@ -25,6 +23,8 @@ def _encoding(content: bytes) -> str:
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
+        import charset_normalizer  # only text that is not UTF-8 needs it
+
         guess = charset_normalizer.from_bytes(content[:_SAMPLE_BYTES]).best()
         return guess.encoding if guess is not None else "latin-1"
     return "utf-8"

@@ -18,6 +18,11 @@ def extract_text(content: bytes, writer: SegmentWriter) -> None:
     text, encoding = decoded(content)
     if "\ufffd" in text:
         writer.warn(f"Some characters could not be read as {encoding}.")
+    write_text(text, writer)
+
+
+def write_text(text: str, writer: SegmentWriter) -> None:
+    """Write the paragraphs and headings of ``text``, each with its line."""
     block: list[str] = []
     start = 1
     for number, line in enumerate([*text.split("\n"), ""], start=1):
@@ -51,4 +56,4 @@ def _heading_level(line: str) -> int:
     return 1 if capitals and any(map(str.isalpha, line)) else 0
 
 
-__all__ = ["EXTRACTOR_ID", "extract_text"]
+__all__ = ["EXTRACTOR_ID", "extract_text", "write_text"]

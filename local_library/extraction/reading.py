@@ -1,64 +1,60 @@
-"""Chooses the extractor for a file."""
+"""Reads one file with the reader of its kind. Runs in the limited child only."""
 
+import importlib
+import time
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
-from typing import Protocol
 
-from ..errors import DocumentRejected
 from ..records import ExtractedText
+from .kinds import kind_of, named_kind
+from .outcome import Enough, Unreadable
 from .segments import SegmentWriter
 
-_MEDIA_TYPES: Mapping[str, str] = {
-    ".md": "text/markdown",
-    ".markdown": "text/markdown",
-    ".txt": "text/plain",
-    ".text": "text/plain",
+_READERS: Mapping[str, tuple[str, str, str]] = {
+    "markdown": ("markdown", "extract_markdown", "EXTRACTOR_ID"),
+    "text": ("plain", "extract_text", "EXTRACTOR_ID"),
+    "code": ("code", "extract_code", "EXTRACTOR_ID"),
+    "html": ("html", "extract_html", "EXTRACTOR_ID"),
+    "csv": ("sheets", "extract_csv", "CSV_EXTRACTOR_ID"),
+    "pdf": ("pdf", "extract_pdf", "EXTRACTOR_ID"),
+    "word": ("word", "extract_word", "EXTRACTOR_ID"),
+    "slides": ("slides", "extract_slides", "EXTRACTOR_ID"),
+    "sheets": ("sheets", "extract_sheets", "EXTRACTOR_ID"),
+    "book": ("books", "extract_book", "EXTRACTOR_ID"),
+    "rich_text": ("rich_text", "extract_rich_text", "EXTRACTOR_ID"),
+    "open_text": ("open_text", "extract_open_text", "EXTRACTOR_ID"),
 }
 
 
-class TextExtractor(Protocol):
-    """Turns a file's bytes into text with headings. Raises `DocumentRejected` for a file it cannot read."""
-
-    def extract(self, path: str, content: bytes, source_content_hash: str) -> ExtractedText: ...
-
-
-class DirectExtractor:
-    """Extracts Markdown and plain text in this process."""
-
-    def extract(self, path: str, content: bytes, source_content_hash: str) -> ExtractedText:
-        """The segments of ``content``, read as its name says."""
-        if not content.strip():
-            raise DocumentRejected(path, "is empty", "Import a file with text in it", reason_code="empty")
-        extractor_id, extract = _extractor_for(path)
-        writer = SegmentWriter()
+def read(path: str, content: bytes, source_content_hash: str, *, seconds: float) -> tuple[ExtractedText, str]:
+    """The text of ``content`` and its media type. Raises `Unreadable` with a reason for people."""
+    if not content.strip():
+        raise Unreadable("empty", "is empty", "Import a file with text in it")
+    kind, warning = kind_of(path, content)
+    extractor_id, extract = _reader(kind.name)
+    writer = SegmentWriter(deadline=time.monotonic() + seconds)
+    if warning:
+        writer.warn(warning)
+    try:
         extract(content, writer)
-        return ExtractedText(
-            source_content_hash, extractor_id, writer.title, tuple(writer.segments), tuple(writer.warnings)
-        )
+    except Enough as bound:
+        writer.warn(str(bound))
+    extracted = ExtractedText(
+        source_content_hash, extractor_id, writer.title, tuple(writer.segments), tuple(writer.warnings)
+    )
+    return extracted, kind.media_type
 
 
-def media_type_of(path: str) -> str:
-    """The media type that a file's name says; plain text when it says nothing."""
-    return _MEDIA_TYPES.get(PurePath(path).suffix.lower(), "text/plain")
+def load_reader(path: str) -> None:
+    """Import the reader that a file's name calls for, so that the forks to come start with it."""
+    kind = named_kind(path)
+    if kind is not None:
+        _reader(kind.name)
 
 
-def is_readable(path: PurePath) -> bool:
-    """Whether a file's name says that the library can read it."""
-    return path.suffix.lower() in _MEDIA_TYPES
+def _reader(name: str) -> tuple[str, Callable[[bytes, SegmentWriter], None]]:
+    module_name, function, id_name = _READERS[name]
+    module = importlib.import_module(f".{module_name}", __package__)
+    return getattr(module, id_name), getattr(module, function)
 
 
-def _extractor_for(path: str) -> tuple[str, Callable[[bytes, SegmentWriter], None]]:
-    if not is_readable(PurePath(path)):
-        kinds = ", ".join(sorted(_MEDIA_TYPES))
-        raise DocumentRejected(path, "is of a kind the library cannot read", f"It reads {kinds}", reason_code="kind")
-    if media_type_of(path) == "text/markdown":
-        from .markdown import EXTRACTOR_ID, extract_markdown
-
-        return EXTRACTOR_ID, extract_markdown
-    from .plain import EXTRACTOR_ID as TEXT_ID
-    from .plain import extract_text
-
-    return TEXT_ID, extract_text
-
-
-__all__ = ["DirectExtractor", "TextExtractor", "is_readable", "media_type_of"]
+__all__ = ["load_reader", "read"]

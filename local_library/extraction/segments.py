@@ -1,25 +1,42 @@
 """Collects segments in reading order; every extractor writes into one."""
 
 import re
+import time
 from dataclasses import dataclass, field
 
 from ..records import Segment, SegmentKind
+from .outcome import Enough
 
+MOST_CHARACTERS = 20_000_000
+MOST_SEGMENTS = 400_000
 _SPACE = re.compile(r"[ \t\f\v\u00a0]+")
 
 
 @dataclass(slots=True)
 class SegmentWriter:
-    """Numbers segments without gaps and leaves out empty ones."""
+    """Numbers segments without gaps, leaves out empty ones, and raises `Enough` when its bounds are reached."""
 
     segments: list[Segment] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     title: str = ""
+    deadline: float = float("inf")
+    _characters: int = 0
 
     def add(self, kind: SegmentKind, text: str, *, level: int = 0, place: str = "") -> None:
         cleaned = text.strip("\n") if kind in (SegmentKind.CODE, SegmentKind.TABLE) else tidy(text)
-        if cleaned.strip():
-            self.segments.append(Segment(len(self.segments), kind, cleaned, level, place))
+        if not cleaned.strip():
+            return
+        self._characters += len(cleaned)
+        if self._characters > MOST_CHARACTERS or len(self.segments) >= MOST_SEGMENTS:
+            raise Enough(f"Only its first {MOST_CHARACTERS:,} characters were read.")
+        self.segments.append(Segment(len(self.segments), kind, cleaned, level, place))
+        self.check_time()
+
+    def check_time(self) -> None:
+        """Raise `Enough` when the file has taken its share of time."""
+        if time.monotonic() > self.deadline:
+            where = f" (up to {self.segments[-1].place})" if self.segments and self.segments[-1].place else ""
+            raise Enough(f"Only its first part{where} was read: the file takes too long.")
 
     def heading(self, text: str, level: int, *, place: str = "") -> None:
         self.add(SegmentKind.HEADING, " ".join(text.split()), level=level, place=place)
@@ -35,4 +52,4 @@ def tidy(text: str) -> str:
     return "\n".join(line.strip() for line in _SPACE.sub(" ", text).split("\n")).strip()
 
 
-__all__ = ["SegmentWriter", "tidy"]
+__all__ = ["MOST_CHARACTERS", "MOST_SEGMENTS", "SegmentWriter", "tidy"]

@@ -1,0 +1,104 @@
+"""The steps of the library, as interfaces. Each has one shipped implementation and room for others."""
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from .lexical_index import IndexHit, IndexWriting, WeightedTerm
+from .records import Chunk, DocumentInfo, ExtractedText, FoundPassage
+
+if TYPE_CHECKING:
+    import numpy
+    import numpy.typing
+
+
+class TextExtractor(Protocol):
+    """Bytes to text with headings. Shipped: `extraction.limited.LimitedExtractor`."""
+
+    def extract(self, path: str, content: bytes, source_content_hash: str) -> tuple[ExtractedText, str]:
+        """The text and its media type. Raises `DocumentRejected` for a file it cannot read."""
+        ...
+
+
+class Chunker(Protocol):
+    """Text to passages with derived ids. Shipped: `chunking.HeadingChunker`."""
+
+    @property
+    def chunker_id(self) -> str: ...
+
+    def chunks(self, extracted: ExtractedText) -> tuple[Chunk, ...]: ...
+
+
+class Embedder(Protocol):
+    """Texts to vectors. The same id, model, dimensions and text must give byte-identical vectors."""
+
+    @property
+    def embedder_id(self) -> str:
+        """Name of embedder, model and dimensions; a change of any of them is a change of the id."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> "numpy.typing.NDArray[numpy.float32]":
+        """One row of ``dimensions`` numbers for each text."""
+        ...
+
+
+class LexicalIndexPort(Protocol):
+    """Tokens to passages. A cache: deletable at any time. Shipped: `lexical_index.LexicalIndex`."""
+
+    def writing(self, owner_id: str) -> AbstractContextManager[IndexWriting]: ...
+
+    def search(
+        self, owner_id: str, wanted: Iterable[WeightedTerm], limit: int, *, document_ids: Collection[str] | None = None
+    ) -> list[IndexHit]: ...
+
+    def erase(self, owner_id: str) -> None: ...
+
+
+class VectorStore(Protocol):
+    """Vectors to passages. A cache like the lexical index. Shipped: `vectors.VectorFolder`."""
+
+    def search(
+        self, owner_id: str, vector: "numpy.typing.NDArray[numpy.float32]", limit: int
+    ) -> list[tuple[int, float]]:
+        """Passage ids and their similarity, higher for better, best first."""
+        ...
+
+    def erase(self, owner_id: str) -> None: ...
+
+
+class Retriever(Protocol):
+    """A question to passages that answer it. Shipped: `retriever.LibraryRetriever`."""
+
+    def search(
+        self, owner_id: str, query: str, limit: int, *, document_ids: Collection[str] | None = None
+    ) -> list[FoundPassage]: ...
+
+
+class ContentResolver(Protocol):
+    """A locator to the text it names, for the owner it belongs to. Shipped: `resolver.LocatorResolver`."""
+
+    def read(self, owner_id: str, locator: str, *, limit_characters: int) -> str: ...
+
+
+class Summarizer(Protocol):
+    """A host's model that sums up a document in one line. What it says is kept apart, as derived."""
+
+    @property
+    def summarizer_id(self) -> str: ...
+
+    def summarize(self, document: DocumentInfo, opening: str) -> str: ...
+
+
+__all__ = [
+    "Chunker",
+    "ContentResolver",
+    "Embedder",
+    "LexicalIndexPort",
+    "Retriever",
+    "Summarizer",
+    "TextExtractor",
+    "VectorStore",
+]
