@@ -1,0 +1,22 @@
+// Elements made of text alone: nothing that a document or a model says is ever read as HTML.
+
+export function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+export function milliseconds(value) {
+  if (value < 10) return `${value.toFixed(1)} ms`;
+  return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
+}
+
+export function bytes(size) {
+  if (size < 1000) return `${size} bytes`;
+  return size < 1e6 ? `${Math.round(size / 1000)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,127 @@
+// Shows the turns: the question, the look-up while it runs, the answer as it streams, its sources beside it.
+
+import { element, milliseconds } from "./dom.js";
+
+const STATUS = {
+  ok: (count) => `Found ${count} ${count === 1 ? "passage" : "passages"}`,
+  repeated: () => "Looked up before",
+  no_results: () => "Nothing about it in the documents",
+  timeout: () => "The look-up took too long",
+  unavailable: () => "The documents could not be reached",
+  unconfigured: () => "No documents are connected",
+  invalid_request: () => "The model asked in a wrong way",
+  limit_reached: () => "Enough look-ups for one answer",
+  superseded: () => "Look-up dropped",
+};
+const ENDING = {
+  interrupted: "Stopped.",
+  lost: "The connection broke before the answer was complete.",
+};
+
+export class Transcript {
+  constructor(list, { onagain }) {
+    this.list = list;
+    this.onagain = onagain;
+    this.shown = new Map();
+  }
+
+  show(turn) {
+    const atEnd = this.#isAtEnd();
+    const parts = this.shown.get(turn) ?? this.#add(turn);
+    parts.question.textContent = turn.question || (turn.spoken ? "(spoken)" : "");
+    parts.item.dataset.phase = turn.phase;
+    this.#showLookups(parts.lookups, turn);
+    this.#stream(parts.answer, turn.answer);
+    this.#showEnd(parts.end, turn);
+    this.#showSources(parts.sources, turn);
+    if (atEnd) this.list.scrollTop = this.list.scrollHeight;
+  }
+
+  #isAtEnd() {
+    return this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight < 80;
+  }
+
+  #add(turn) {
+    const parts = {
+      question: element("p", { class: "question", dir: "auto" }),
+      lookups: element("ul", { class: "lookups" }),
+      answer: element("p", { class: "answer", dir: "auto" }),
+      end: element("p", { class: "end" }),
+      sources: element("ul", { class: "sources", "aria-label": "Sources" }),
+    };
+    const reply = element("div", { class: "reply" }, parts.lookups, parts.answer, parts.end);
+    parts.item = element("li", { class: "turn" }, parts.question, element("div", { class: "pair" }, reply, parts.sources));
+    this.shown.set(turn, parts);
+    this.list.append(parts.item);
+    this.list.scrollTop = this.list.scrollHeight;
+    return parts;
+  }
+
+  // Text is appended, not replaced, so that a screen reader reads only what is new.
+  #stream(node, text) {
+    const known = node.textContent;
+    if (text.startsWith(known)) node.append(text.slice(known.length));
+    else node.textContent = text;
+  }
+
+  #showLookups(list, turn) {
+    turn.lookups.forEach((lookup, index) => {
+      const row = list.children[index] ?? list.appendChild(element("li", { class: "lookup" }));
+      const text = lookupText(lookup, turn);
+      row.dataset.status = lookup.status;
+      if (row.textContent !== text) row.textContent = text;
+    });
+  }
+
+  #showEnd(node, turn) {
+    const text = turn.problem || ENDING[turn.phase] || "";
+    if (node.dataset.text === text) return;
+    node.dataset.text = text;
+    node.replaceChildren(text);
+    if (turn.question && (turn.phase === "lost" || turn.phase === "failed")) {
+      const again = element("button", { type: "button", class: "quiet" }, "Ask again");
+      again.addEventListener("click", () => this.onagain(turn.question));
+      node.append(" ", again);
+    }
+  }
+
+  #showSources(list, turn) {
+    const cards = cardsOf(turn);
+    if (list.childElementCount === cards.length) return;
+    list.replaceChildren(...cards.map(card));
+  }
+}
+
+function lookupText(lookup, turn) {
+  if (lookup.status === "running") return `Looking up “${lookup.query}” …`;
+  const sentence = (STATUS[lookup.status] ?? (() => lookup.status))(turn.sources.length);
+  return lookup.milliseconds === null ? sentence : `${sentence} · ${milliseconds(lookup.milliseconds)}`;
+}
+
+// Citations first: only they may be links. Sources without one are cards all the same, for they say where to look.
+function cardsOf(turn) {
+  const cited = new Map(turn.citations.map((citation) => [citation.id, citation]));
+  const cards = turn.sources.map((source) => {
+    const citation = cited.get(source.citation);
+    cited.delete(source.citation);
+    return { title: source.title || citation?.title, place: source.locator, uri: citation?.uri, snippet: citation?.snippet };
+  });
+  const rest = [...cited.values()].filter((citation) => !cards.some((one) => one.uri === citation.uri));
+  return [...rest, ...cards];
+}
+
+function card({ title, place, uri, snippet }) {
+  const name = title || "Untitled source";
+  const head = isLink(uri)
+    ? element("a", { href: uri, target: "_blank", rel: "noopener noreferrer", class: "title" }, name)
+    : element("span", { class: "title" }, name);
+  const lines = [head];
+  if (place) lines.push(element("span", { class: "place" }, place));
+  if (isLink(uri)) lines.push(element("span", { class: "host" }, new URL(uri).host));
+  if (snippet) lines.push(element("span", { class: "snippet" }, snippet));
+  return element("li", { class: "card", dir: "auto" }, ...lines);
+}
+
+function isLink(uri) {
+  return /^https?:\/\//i.test(uri ?? "") && URL.canParse(uri);
+}
