@@ -313,7 +313,7 @@ async def test_an_answer_that_is_no_list_is_a_bad_response(answer: Any) -> None:
             await ask(runtime)
 
 
-@pytest.mark.parametrize("answer", [[{"id": "1"}, 7], [{"id": "", "content": "a"}], []])
+@pytest.mark.parametrize("answer", [[{"id": "1"}, {"id": "2", "content": None}], [{"id": "", "content": "a"}], []])
 async def test_entries_that_are_no_results_leave_an_empty_answer(answer: Any) -> None:
     """Empty is typed."""
     async with FrontendKnowledgeRuntime(Provider(answer)) as runtime:
