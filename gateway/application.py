@@ -9,6 +9,7 @@ from typing import Any, Self
 from knowledge_provider import KnowledgeRetrievalProvider
 
 from .http.access import Access, is_loopback
+from .http.library_endpoints import LibraryEndpoints
 from .http.realtime_endpoint import RealtimeEndpoint
 from .http.server import GatewayServer
 from .knowledge_runtime import FrontendKnowledgeRuntime
@@ -25,7 +26,9 @@ class GatewayApplication:
     Use it as an async context manager, or call `start` and `aclose`. The provider is closed with it, once.
     """
 
-    def __init__(self, provider: KnowledgeRetrievalProvider | None, settings: GatewaySettings) -> None:
+    def __init__(
+        self, provider: KnowledgeRetrievalProvider | None, settings: GatewaySettings, *, library: Any = None
+    ) -> None:
         self.settings = settings
         self.runtime = FrontendKnowledgeRuntime(
             provider, timeout_seconds=settings.timeout_seconds, isolation=settings.isolation
@@ -38,7 +41,8 @@ class GatewayApplication:
         owners = _owners(settings)
         access = Access(owners, FailureLimit(settings.failures_per_minute), settings.allowed_origins)
         self._realtime = RealtimeEndpoint(settings=settings, tool=self.tool, access=access)
-        self._server = GatewayServer(access=access, realtime=self._realtime, runtime=self.runtime)
+        managed = LibraryEndpoints(library, library.store / "uploads", access=access) if library is not None else None
+        self._server = GatewayServer(access=access, realtime=self._realtime, runtime=self.runtime, library=managed)
         self._embedded: EmbeddedModel | None = None
         self._closing: asyncio.Task[None] | None = None
 
@@ -126,19 +130,20 @@ def create_gateway_application(
     if upstream is not None:
         chosen = replace(chosen, upstream=upstream)
     provider = knowledge_provider or knowledge_retrieval_provider
-    if provider is None and (library is not None or chosen.domain_library):
-        provider = _library_provider(library, store)
-    return GatewayApplication(provider, chosen)
+    if provider is not None or not (library is not None or chosen.domain_library):
+        return GatewayApplication(provider, chosen)
+    from local_library import LocalDomainKnowledgeProvider
+
+    opened = _opened_library(library, store)
+    return GatewayApplication(LocalDomainKnowledgeProvider(opened, view="passages"), chosen, library=opened)
 
 
-def _library_provider(library: Path | str | Any | None, store: Path | None) -> KnowledgeRetrievalProvider:
-    from local_library import DomainLibrary, LocalDomainKnowledgeProvider
+def _opened_library(library: Path | str | Any | None, store: Path | None) -> Any:
+    from local_library import DomainLibrary
 
     if isinstance(library, (str, Path)):
-        library = DomainLibrary.for_folder(Path(library), store=store)
-    elif library is None:
-        library = DomainLibrary(store or _default_store())
-    return LocalDomainKnowledgeProvider(library, view="passages")
+        return DomainLibrary.for_folder(Path(library), store=store)
+    return DomainLibrary(store or _default_store()) if library is None else library
 
 
 def _default_store() -> Path:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 
 import aiohttp
 from aiohttp import web
@@ -12,14 +12,31 @@ from aiohttp import web
 from ..knowledge_tool import KnowledgeTool
 from ..realtime.dialects import dialect_named
 from ..realtime.lane import Lane
-from ..realtime.lookups import Asker
+from ..realtime.lookups import Asker, Lookups
+from ..realtime.pace import Pace
 from ..realtime.session import RealtimeSession
-from ..realtime.session_core import SessionCore
+from ..realtime.session_core import SessionCore, Surroundings
 from ..realtime.upstream import UpstreamAddress, UpstreamLink, connect, connect_again
 from ..settings import GatewaySettings
 from .access import Access, subprotocol
 
 _logger = logging.getLogger(__name__)
+
+
+class _Running:
+    """One session while it runs, and what is needed to end it from outside."""
+
+    def __init__(self, session: RealtimeSession, lane: Lane, socket: web.WebSocketResponse) -> None:
+        self.session = session
+        self.lane = lane
+        self.socket = socket
+        self.task: asyncio.Task[int] | None = None
+        self.code_when_cut = aiohttp.WSCloseCode.SERVICE_RESTART
+
+    def cut(self, code: aiohttp.WSCloseCode) -> None:
+        self.code_when_cut = code
+        if self.task is not None:
+            self.task.cancel()
 
 
 class RealtimeEndpoint:
@@ -31,9 +48,15 @@ class RealtimeEndpoint:
         self._tool = tool
         self._access = access
         self._http: aiohttp.ClientSession | None = None
-        self._running: dict[asyncio.Task[None], web.WebSocketResponse] = {}
+        self._running: set[_Running] = set()
         self._per_owner: Counter[str] = Counter()
         self._draining = False
+        self._watch: asyncio.TimerHandle | None = None
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions run."""
+        return sum(self._per_owner.values())
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Authenticate, take the websocket, and run its session to the end."""
@@ -43,6 +66,7 @@ class RealtimeEndpoint:
         socket = web.WebSocketResponse(
             compress=False,
             heartbeat=self._settings.ping_seconds,
+            timeout=2.0,
             max_msg_size=self._settings.max_message_bytes,
             protocols=(protocol,) if protocol else (),
         )
@@ -56,65 +80,105 @@ class RealtimeEndpoint:
         return socket
 
     async def aclose(self) -> None:
-        """End every session: its calls are settled, its socket closed as going away."""
+        """End the sessions: each when it has nothing under way (1001), all of them at the drain limit (1012)."""
         self._draining = True
-        sessions = dict(self._running)
-        for task in sessions:
-            task.cancel()
-        await asyncio.gather(*sessions, return_exceptions=True)
+        tasks = [running.task for running in self._running if running.task is not None]
+        for running in self._running:
+            running.session.finish()
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._settings.drain_seconds)
+        for running in self._running:
+            running.cut(aiohttp.WSCloseCode.SERVICE_RESTART)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._watch is not None:
+            self._watch.cancel()
         if self._http is not None:
             await self._http.close()
 
     async def _run(self, socket: web.WebSocketResponse, request: web.Request, owner: str) -> None:
-        session = self._session(socket, request, owner)
-        task = asyncio.create_task(session.run(_texts(socket)))
-        self._running[task] = socket
+        running = self._session(socket, request, owner)
+        pace = Pace(self._settings.messages_per_second, self._settings.bytes_per_second)
+        running.task = asyncio.create_task(running.session.run(pace.texts(socket)))
+        self._running.add(running)
+        self._watch_stalls()
+        code: int = running.code_when_cut
         try:
-            await asyncio.wait([task])
-            if not task.cancelled() and (error := task.exception()) is not None:
+            await asyncio.wait([running.task])
+            if running.task.cancelled():
+                code = running.code_when_cut
+            elif (error := running.task.exception()) is None:
+                code = running.task.result()
+            else:
+                code = aiohttp.WSCloseCode.INTERNAL_ERROR
                 _logger.error("A realtime session ended with %s.", type(error).__qualname__, exc_info=error)
         finally:
-            task.cancel()
-            del self._running[task]
-            await socket.close(code=aiohttp.WSCloseCode.GOING_AWAY if self._draining else aiohttp.WSCloseCode.OK)
+            running.task.cancel()
+            self._running.discard(running)
+            await _close(running, code)
 
-    def _session(self, socket: web.WebSocketResponse, request: web.Request, owner: str) -> RealtimeSession:
+    def _session(self, socket: web.WebSocketResponse, request: web.Request, owner: str) -> _Running:
+        settings = self._settings
+        asker = Asker(owner, f"sess_{secrets.token_hex(12)}")
+        lookups = Lookups(self._tool, asker, on_barge_in=settings.on_barge_in)
+        lane = Lane(socket)
         core = SessionCore(
-            client=Lane(socket),
-            dialect=dialect_named(self._settings.dialect),
-            tool=self._tool,
-            asker=Asker(owner, f"sess_{secrets.token_hex(12)}"),
-            on_barge_in=self._settings.on_barge_in,
-            knowledge_events=request.query.get("knowledge_events") == "1",
+            Surroundings(client=lane, retrievals=lookups, later=_later),
+            dialect=dialect_named(settings.dialect),
+            tool=self._tool.definition_for(owner),
+            tells=request.query.get("knowledge_events") == "1",
+            session_id=asker.session_id,
         )
+        lookups.settled = core.settled
         model = request.query.get("model", "")
 
         async def open_link(again: bool) -> UpstreamLink:
             assert self.upstream is not None, "the gateway is started before it serves"  # noqa: S101
             if not again:
                 return await connect(self._client(), self.upstream, core.dialect, model=model)
-            attempts = self._settings.reconnect_attempts
+            attempts = settings.reconnect_attempts
             return await connect_again(self._client(), self.upstream, core.dialect, model=model, attempts=attempts)
 
-        return RealtimeSession(core, open_link)
+        return _Running(RealtimeSession(core, lane, lookups, open_link), lane, socket)
 
     def _client(self) -> aiohttp.ClientSession:
         if self._http is None:
-            self._http = aiohttp.ClientSession()
+            self._http = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
         return self._http
 
     def _check_counts(self, owner: str) -> None:
         if self._draining:
             raise web.HTTPServiceUnavailable(text="The gateway is closing.", headers={"Retry-After": "1"})
-        full = len(self._running) >= self._settings.max_sessions
+        full = self.sessions >= self._settings.max_sessions
         if full or self._per_owner[owner] >= self._settings.max_sessions_per_owner:
             raise web.HTTPTooManyRequests(text="Too many sessions. Close one first.", headers={"Retry-After": "5"})
 
+    def _watch_stalls(self) -> None:
+        """One timer for all sessions cuts those whose client has long stopped to read."""
+        loop = asyncio.get_running_loop()
+        if self._watch is not None:
+            self._watch.cancel()
+        for running in self._running:
+            since = running.lane.busy_since
+            if running.lane.overflowed or (since and loop.time() - since > self._settings.stalled_seconds):
+                running.cut(aiohttp.WSCloseCode.POLICY_VIOLATION)
+        pause = min(1.0, self._settings.stalled_seconds / 2)
+        self._watch = loop.call_later(pause, self._watch_stalls) if self._running else None
 
-async def _texts(socket: web.WebSocketResponse) -> AsyncIterator[str]:
-    async for message in socket:
-        if message.type is aiohttp.WSMsgType.TEXT:
-            yield message.data
+
+async def _close(running: _Running, code: int) -> None:
+    """Send what is queued and close, without waiting long for a client that does not read."""
+    try:
+        async with asyncio.timeout(2.0):
+            await running.lane.drained()
+            await running.socket.close(code=code)
+    except TimeoutError:
+        pass
+    finally:
+        running.lane.close()
+
+
+def _later(seconds: float, do: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_later(seconds, do)
 
 
 __all__ = ["RealtimeEndpoint"]

@@ -6,6 +6,8 @@ from aiohttp import web
 
 from ..knowledge_runtime import FrontendKnowledgeRuntime
 from .access import Access
+from .library_endpoints import LibraryEndpoints
+from .page import add_page
 from .realtime_endpoint import RealtimeEndpoint
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -14,8 +16,16 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class GatewayServer:
     """Listens between ``start`` and ``aclose``. Raises OSError from ``start`` when the port is taken."""
 
-    def __init__(self, *, access: Access, realtime: RealtimeEndpoint, runtime: FrontendKnowledgeRuntime) -> None:
+    def __init__(
+        self,
+        *,
+        access: Access,
+        realtime: RealtimeEndpoint,
+        runtime: FrontendKnowledgeRuntime,
+        library: LibraryEndpoints | None = None,
+    ) -> None:
         self._access = access
+        self._library = library
         self._realtime = realtime
         self._runtime = runtime
         self._runner: web.AppRunner | None = None
@@ -26,6 +36,9 @@ class GatewayServer:
         application = web.Application()
         application.router.add_get("/v1/realtime", self._realtime.serve)
         application.router.add_get("/v1/health", self._health)
+        if self._library is not None:
+            self._library.add_to(application.router)
+        add_page(application.router)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handle_signals=False)
         await self._runner.setup()
         self._site = web.TCPSite(self._runner, host, port)

@@ -60,11 +60,16 @@ class RetryLater:
 
 @dataclass(frozen=True, slots=True)
 class EndWait:
-    """The client was owed a response that will not come; end it for the client with this status and reason."""
+    """The client was owed a response that will not come; end it for the client with this status and reason.
+
+    ``response_id`` names a response that was held back; without it the client's ``response.create`` led to none,
+    and ``metadata`` is what the client gave with it.
+    """
 
     response_id: str | None
     status: str
     reason: str
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

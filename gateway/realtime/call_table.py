@@ -150,9 +150,11 @@ class CallTable:
         """The model's session is gone with all it knew: fail everything here, send nothing."""
         running = [call for response in self._responses.values() for call in response.calls.values()]
         actions: list[Action] = [Stop(call.key, "connection_lost") for call in running if call.state == "running"]
+        asked = [asked for asked in self.slot.asked if not asked.follow_up]
         actions += self._end_waits("failed", "connection_lost")
+        actions += [EndWait(None, "failed", "connection_lost", one.metadata) for one in asked]
         self._responses.clear()
-        self.slot = ResponseSlot()
+        self.slot = ResponseSlot(echoes_metadata=self.slot.echoes_metadata)
         return actions
 
     # --- what the client says
@@ -184,6 +186,12 @@ class CallTable:
     def owns(self, call_id: str) -> bool:
         """Say whether a call is ours, so that nobody else answers it."""
         return call_id in self._known_calls
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way and nothing is promised."""
+        asked = any(not asked.stale for asked in self.slot.asked)
+        return not (self._responses or asked or self.slot.active or self._follow_up or self._parked)
 
     # --- what we do ourselves
 
@@ -299,7 +307,7 @@ class CallTable:
                 owed += [asked.owed_for] if asked.owed_for else []
         owed += [self._follow_up.owed_for] if self._follow_up and self._follow_up.owed_for else []
         actions: list[Action] = [EndWait(response_id, status, reason) for response_id in owed]
-        actions += [EndWait(None, status, reason)] if self._parked else []
+        actions += [EndWait(None, status, reason, self._parked.metadata)] if self._parked else []
         self._follow_up = self._parked = None
         return actions
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from .session_core import SessionCore
 from .tool_offer import ReservedToolName
-from .wire import error_event, parsed, quick_type
+from .wire import error_event
 
 Event = dict[str, Any]
 
 
 class ClientSide:
-    """Takes the client's messages one by one. It waits only for the model's socket to take more audio."""
+    """Takes the client's events one by one."""
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
@@ -22,28 +22,22 @@ class ClientSide:
             "conversation.item.create": self._item_create,
         }
 
-    async def receive(self, text: str) -> None:
-        """Take one message. Audio goes on unread where the dialect allows it."""
-        if quick_type(text) in self._core.dialect.raw_to_model and self._core.model is not None:
-            await self._core.model.forward(text)
-            return
-        event = parsed(text)
-        if event is None:
-            self._core.to_client([error_event("invalid_json", "A message must be a JSON object with a 'type'.")])
-        else:
-            self._handlers.get(event["type"], self._core.to_model)(event)
+    def take(self, event: Event) -> None:
+        """Take one event, and send the model what it is to know of it."""
+        self._core.memory.client_event(event)
+        self._handlers.get(event["type"], self._core.to_model)(event)
 
     def _session_update(self, event: Event) -> None:
+        core, session = self._core, event.get("session")
         try:
-            offered = self._core.offer.session_update(event)
+            offered = core.offer.session_update(event)
         except ReservedToolName as problem:
             self._refuse(event, "reserved_tool_name", str(problem), "session.tools")
             return
-        session = event.get("session")
         if isinstance(session, dict):
-            self._core.rules.update(session)
-        self._core.session_updates.append(event)
-        self._core.to_model(offered)
+            core.rules.update(session)
+            core.memory.updated(session)
+        core.update_session(offered, ours=False)
 
     def _response_create(self, event: Event) -> None:
         try:
@@ -52,7 +46,7 @@ class ClientSide:
             self._refuse(event, "reserved_tool_name", str(problem), "response.tools")
             return
         # With an id of its own, a refusal by the model can be told from a refusal of something else.
-        named = {**offered, "event_id": event.get("event_id") or f"event_client_{self._core.event_id()}"}
+        named = {**offered, "event_id": event.get("event_id") or f"client_{self._core.event_id()}"}
         self._core.perform(self._core.table.client_create(named))
 
     def _response_cancel(self, event: Event) -> None:
@@ -65,9 +59,9 @@ class ClientSide:
     def _item_create(self, event: Event) -> None:
         item = event.get("item")
         if isinstance(item, dict) and item.get("type") == "function_call_output":
-            call_id = item.get("call_id")
-            if isinstance(call_id, str) and self._core.table.owns(call_id):
-                self._refuse(event, "invalid_function_call_output", "This call is answered already.", "item.call_id")
+            if self._core.table.owns(str(item.get("call_id"))):
+                message = "This call is the gateway's own and is answered by it."
+                self._refuse(event, "invalid_function_call_output", message, "item.call_id")
                 return
         elif isinstance(item, dict) and item.get("role") == "user":
             self._core.table.user_message()

@@ -71,21 +71,24 @@ class ClientView:
             response |= _cancelled("cancelled", "client_cancelled")
         return [*released, {**event, "response": response}]
 
-    def end_wait(self, response_id: str | None, status: str, reason: str) -> list[Event]:
+    def end_wait(
+        self, response_id: str | None, status: str, reason: str, metadata: Mapping[str, Any] | None = None
+    ) -> list[Event]:
         """End a response that the client waits for and that will not come."""
         created = self._owed.pop(response_id, None) if response_id else None
-        created = created or self._invented()
+        created = created or self._invented(metadata)
         ended = {**created["response"], "output": [], **_cancelled(status, reason)}
         return [created, {"type": "response.done", "event_id": self._event_id(), "response": ended}]
 
     def connection_lost(self) -> list[Event]:
-        """End every response that the client has seen begin."""
+        """End every response that is under way, also one of which nothing could be shown so far."""
+        begun = [*self._held.values()]
         ended = [{**created["response"], **_cancelled("failed", "connection_lost")} for created in self._open.values()]
-        self._open.clear()
-        self._owed.clear()
-        self._held.clear()
-        self._fenced.clear()
-        return [{"type": "response.done", "event_id": self._event_id(), "response": response} for response in ended]
+        ended += [{**created["response"], **_cancelled("failed", "connection_lost")} for created in begun]
+        for kept in (self._open, self._owed, self._held, self._fenced):
+            kept.clear()
+        dones = [{"type": "response.done", "event_id": self._event_id(), "response": response} for response in ended]
+        return [*begun, *dones]
 
     def _release(self, response_id: str | None) -> list[Event]:
         created = self._held.pop(response_id, None) if response_id else None
@@ -129,9 +132,9 @@ class ClientView:
             previous = self._hidden_items[previous]
         return {**event, "previous_item_id": previous}
 
-    def _invented(self) -> Event:
+    def _invented(self, metadata: Mapping[str, Any] | None) -> Event:
         response = {"object": "realtime.response", "id": f"resp_earpiece_{self._event_id()}", "output": []}
-        created = {**response, "status": "in_progress", "status_details": None, "metadata": None}
+        created = {**response, "status": "in_progress", "status_details": None, "metadata": metadata}
         return {"type": "response.created", "event_id": self._event_id(), "response": created}
 
     def _event_id(self) -> str:

@@ -20,19 +20,18 @@ class Asker:
 
 
 class Lookups:
-    """Starts and stops retrievals. ``settled`` is called with each outcome that was not stopped."""
+    """Starts and stops retrievals. ``settled`` takes each outcome that was not stopped, and its milliseconds."""
 
     def __init__(
         self,
         tool: KnowledgeTool,
         asker: Asker,
-        settled: Callable[[CallKey, ToolOutcome, float], None],
         *,
         on_barge_in: BargeIn,
     ) -> None:
+        self.settled: Callable[[CallKey, ToolOutcome, float], None] = lambda key, outcome, elapsed: None
         self._tool = tool
         self._asker = asker
-        self._settled = settled
         self._cancels = on_barge_in == "cancel"
         self._running: dict[CallKey, asyncio.Task[None]] = {}
         self._unspoken: set[asyncio.Task[None]] = set()
@@ -70,7 +69,7 @@ class Lookups:
             trace_id=secrets.token_hex(16),
         )
         if self._running.pop(key, None) is not None:
-            self._settled(key, outcome, (time.perf_counter() - started) * 1000)
+            self.settled(key, outcome, (time.perf_counter() - started) * 1000)
 
 
 __all__ = ["Asker", "Lookups"]

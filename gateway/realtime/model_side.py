@@ -6,7 +6,7 @@ from typing import Any
 
 from .actions import CancelResponse
 from .session_core import SessionCore
-from .wire import parsed, quick_type
+from .wire import error_event
 
 Event = dict[str, Any]
 
@@ -18,10 +18,11 @@ class FatalModelError(Exception):
 
 
 class ModelSide:
-    """Takes the model's messages one by one. It waits only for the client's socket, never for a retrieval."""
+    """Takes the model's events one by one."""
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
+        self.expires_at: float | None = None
         self._greeted = False
         self._handlers: dict[str, Callable[[Event], None]] = {
             "session.created": self._session_created,
@@ -40,24 +41,25 @@ class ModelSide:
             "error": self._error,
         }
 
-    async def receive(self, text: str) -> None:
-        """Take one message. Audio goes on unread unless some response is just being hidden."""
-        core = self._core
-        if not core.view.must_read and quick_type(text) in core.dialect.raw_from_model:
-            await core.client.forward(text)
-            return
-        event = parsed(text)
-        if event is None:
-            _logger.warning("The realtime model sent something that is no event (session %s).", core.asker.session_id)
-            return
-        for translated in core.dialect.from_model(event):
-            self._handlers.get(translated["type"], self._pass)(translated)
-        await core.client.flushed()
+    def take(self, event: Event) -> None:
+        """Take one event in the model's dialect. Raises `FatalModelError` when the session cannot go on."""
+        for translated in self._core.dialect.from_model(event):
+            try:
+                self._handlers.get(translated["type"], self._pass)(translated)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                # Events that only look like ones we know are the client's to judge, not a reason to hang up.
+                _logger.warning("A model event of type %r lacks %s (%s).", event["type"], error, self._core.session_id)
+                self._pass(translated)
 
     def _pass(self, event: Event) -> None:
-        self._core.to_client(self._core.view.event(event))
+        visible = self._core.view.event(event)
+        for seen in visible:
+            self._core.memory.model_event(seen)
+        self._core.to_client(visible)
 
     def _session_created(self, event: Event) -> None:
+        expires_at = (event.get("session") or {}).get("expires_at")
+        self.expires_at = float(expires_at) if isinstance(expires_at, (int, float)) else None
         if not self._greeted:
             self._greeted = True
             self._core.to_client([{**event, "session": self._core.offer.without_ours(event.get("session") or {})}])
@@ -65,8 +67,7 @@ class ModelSide:
     def _session_updated(self, event: Event) -> None:
         session = event.get("session") or {}
         self._core.rules.update(session)
-        asked_by_client = self._core.session_updates.popleft() if self._core.session_updates else {}
-        if asked_by_client is not None:
+        if self._core.acknowledged():
             self._core.to_client([{**event, "session": self._core.offer.without_ours(session)}])
 
     def _response_created(self, event: Event) -> None:
@@ -130,16 +131,33 @@ class ModelSide:
         self._core.perform(self._core.table.speech_stopped(model_answers=self._core.rules.model_answers))
 
     def _error(self, event: Event) -> None:
-        error = event.get("error") or {}
-        about, kind = error.get("event_id"), self._core.dialect.error_class(error)
-        if isinstance(about, str):
-            self._core.perform(self._core.table.rejected(about, busy=kind == "busy"))
-        if kind == "fatal" or not self._core.is_ours(about):
-            self._core.to_client([event])
-        else:
-            _logger.info("The realtime model refused an event of the gateway: %s.", error.get("code") or kind)
+        core, error = self._core, event.get("error") or {}
+        kind = core.dialect.error_class(error)
+        if kind == "expired":
+            return  # the close that follows is survived by a new connection
         if kind == "fatal":
+            core.to_client([_ending(error)])
             raise FatalModelError
+        about = error.get("event_id") or (core.table.slot.oldest if kind == "busy" else None)
+        core.perform(core.table.rejected(str(about), busy=kind == "busy"))
+        if core.is_ours(about):
+            _logger.info("The realtime model refused an event of the gateway: %s.", error.get("code") or kind)
+        else:
+            core.to_client([event])
+
+
+def _ending(error: Event) -> Event:
+    """Return the one typed error of a session that cannot go on. The model's own words may quote its key."""
+    code, sentence = _ENDINGS.get(str(error.get("code")), _ENDINGS[""])
+    return error_event(code, sentence, type="server_error")
+
+
+_ENDINGS = {
+    "": ("model_failed", "The realtime model has ended this session."),
+    "invalid_api_key": ("model_unauthorized", "The realtime model does not accept the gateway's credentials."),
+    "insufficient_quota": ("model_quota_exhausted", "The gateway's quota at the realtime model is used up."),
+    "model_not_found": ("model_not_found", "The realtime model that was asked for does not exist there."),
+}
 
 
 __all__ = ["FatalModelError", "ModelSide"]

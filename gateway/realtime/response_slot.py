@@ -25,6 +25,10 @@ class Asked:
         return str(self.event.get("event_id") or "")
 
     @property
+    def metadata(self) -> Mapping[str, Any] | None:
+        return (self.event.get("response") or {}).get("metadata")
+
+    @property
     def in_conversation(self) -> bool:
         return (self.event.get("response") or {}).get("conversation") != "none"
 
@@ -44,24 +48,28 @@ class ResponseSlot:
         waiting = any(asked.in_conversation and not asked.stale for asked in self.asked)
         return not (self.active or self.speaking or waiting)
 
+    @property
+    def oldest(self) -> str | None:
+        """The event id of what was asked first and is still unanswered: a refusal that names nothing is about that."""
+        return self.asked[0].event_id if self.asked else None
+
     def ask(self, asked: Asked) -> None:
         self.asked.append(asked)
 
     def created(self, response_id: str, metadata: Mapping[str, Any] | None) -> Asked | None:
         """Return what was asked and led to this response; None when the model began it by itself."""
-        asked = self._match((metadata or {}).get(FOLLOW_UP_MARK))
+        asked = self._match(metadata or {})
         if asked is not None:
             self.asked.remove(asked)
+            self.echoes_metadata |= bool(metadata) and asked.metadata == metadata
         if asked is None or asked.in_conversation:
             self.active.add(response_id)
         return asked
 
-    def _match(self, mark: object) -> Asked | None:
-        if mark is not None:
-            self.echoes_metadata = True
-            return next((asked for asked in self.asked if asked.event_id == mark), None)
-        open_ends = [asked for asked in self.asked if not (asked.follow_up and self.echoes_metadata)]
-        first = open_ends[0] if open_ends else None
+    def _match(self, metadata: Mapping[str, Any]) -> Asked | None:
+        if self.echoes_metadata or FOLLOW_UP_MARK in metadata:
+            return next((asked for asked in self.asked if (asked.metadata or {}) == metadata), None)
+        first = self.asked[0] if self.asked else None
         # What the model begins after the user has spoken is the answer to that, not what we had asked for before.
         return None if first and first.stale and not self.speaking else first
 

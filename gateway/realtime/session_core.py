@@ -1,87 +1,136 @@
-"""What both sides of a session share: the pure parts, the two lanes, and the doing of what was decided."""
+"""What both sides of a session share: the pure parts, and the doing of what they decide.
 
-import asyncio
-import logging
+Nothing here waits or needs an event loop: what is to be sent is put on a lane, what is to be retrieved is begun.
+"""
+
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from ..knowledge_tool import KnowledgeTool, ToolOutcome
+from ..knowledge_tool import ToolOutcome
 from ..projection import refusal
-from ..settings import BargeIn
 from . import knowledge_events
 from .actions import Action, Answer, CallKey, CancelResponse, Create, EndWait, Refuse, RetryLater, Start, Stop
 from .call_table import CallTable
 from .client_view import ClientView
 from .conversation_rules import ConversationRules
 from .dialects import Dialect
-from .lane import Lane
-from .lookups import Asker, Lookups
+from .memory import SessionMemory
 from .tool_offer import ToolOffer
 from .wire import error_event
 
 Event = dict[str, Any]
 
+OUR_EVENTS = "event_earpiece_"
 _SUPERSEDED = "The user has moved on. Do not answer this."
 _BUSY = "conversation_already_has_active_response"
 _BUSY_SENTENCE = "Conversation already has an active response in progress. Wait until it is done."
 
-_logger = logging.getLogger(__name__)
+
+class Outlet(Protocol):
+    """Takes events in order and never waits."""
+
+    def put(self, event: Event) -> None: ...
+
+
+class Retrievals(Protocol):
+    """Begins and stops retrievals; their outcomes come back through `SessionCore.settled`, later."""
+
+    def start(self, key: CallKey, arguments: str, turn_id: str) -> None: ...
+
+    def stop(self, key: CallKey, *, for_good: bool = False) -> None: ...
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a session reaches of the world outside: where it sends, where it looks up, and a clock."""
+
+    client: Outlet
+    retrievals: Retrievals
+    later: Callable[[float, Callable[[], None]], None]
+    model: Outlet | None = None
 
 
 class SessionCore:
-    """One session. Nothing here waits: what is to be sent is queued, what is to be retrieved runs in its own task."""
+    """One session. ``tells`` says that the client asked for the events of our calls."""
 
     def __init__(
         self,
+        world: Surroundings,
         *,
-        client: Lane,
         dialect: Dialect,
-        tool: KnowledgeTool,
-        asker: Asker,
-        on_barge_in: BargeIn,
-        knowledge_events: bool,
+        tool: dict[str, Any] | None,
+        tells: bool = False,
+        session_id: str = "",
     ) -> None:
-        self.client = client
-        self.model: Lane | None = None
+        self.world = world
         self.dialect = dialect
-        self.asker = asker
-        self.offer = ToolOffer(tool.definition_for(asker.owner_id))
+        self.session_id = session_id
+        self.offer = ToolOffer(tool)
         self.table = CallTable()
         self.view = ClientView(self.offer)
         self.rules = ConversationRules()
-        self.session_updates: deque[Event | None] = deque()
-        self._lookups = Lookups(tool, asker, self._settled, on_barge_in=on_barge_in)
+        self.memory = SessionMemory()
+        self.tells = tells
+        self._acknowledgements: deque[bool] = deque()
         self._turns: dict[CallKey, str] = {}
-        self._timers: set[asyncio.TimerHandle] = set()
-        self._tells = knowledge_events
         self._serial = 0
 
     def to_client(self, events: Iterable[Event]) -> None:
-        """Queue events for the client."""
+        """Send events to the client."""
         for event in events:
-            self.client.put(event)
+            self.world.client.put(event)
 
     def to_model(self, event: Event) -> None:
-        """Queue an event for the model, in its dialect; dropped while there is no connection."""
-        if self.model is not None:
+        """Send an event to the model in its dialect; there may be no connection just now."""
+        if self.world.model is not None:
             for translated in self.dialect.to_model(event):
-                self.model.put(translated)
+                self.world.model.put(translated)
 
-    def offer_tool(self) -> None:
-        """Tell the model of our tool; its acknowledgement is not the client's."""
-        opening = self.offer.opening()
+    def tell(self, event: Event) -> None:
+        """Send an event beside the protocol, to a client that asked for such."""
+        if self.tells:
+            self.to_client([{**event, "event_id": self.event_id()}])
+
+    def open(self) -> None:
+        """Tell a new connection of our tool, and of what was set and said on the one before."""
+        opening = self.offer.opening(self.memory.settings)
         if opening is not None:
-            self.session_updates.append(None)
-            self.to_model({**opening, "event_id": self.event_id()})
+            self.update_session(opening, ours=True)
+        for event in self.memory.replay():
+            self.view.hide_item(event["item"]["id"])
+            self.to_model({**event, "event_id": self.event_id()})
+
+    def update_session(self, event: Event, *, ours: bool) -> None:
+        """Send a ``session.update``, and remember whose its acknowledgement will be."""
+        self._acknowledgements.append(ours)
+        self.to_model({**event, "event_id": self.event_id()} if ours else event)
+
+    def acknowledged(self) -> bool:
+        """A ``session.updated`` came: say whether the client is to see it."""
+        return not (self._acknowledgements and self._acknowledgements.popleft())
+
+    def lost(self) -> None:
+        """The connection is gone: fail here what was under way there."""
+        self._acknowledgements.clear()
+        self.perform(self.table.connection_lost())
+        self.to_client(self.view.connection_lost())
 
     def is_ours(self, event_id: object) -> bool:
         """Say whether this is the id of an event that the gateway sent by itself."""
-        return isinstance(event_id, str) and event_id.startswith("event_earpiece_")
+        return isinstance(event_id, str) and event_id.startswith(OUR_EVENTS)
 
     def event_id(self) -> str:
         self._serial += 1
-        return f"event_earpiece_s{self._serial}"
+        return f"{OUR_EVENTS}s{self._serial}"
+
+    def settled(self, key: CallKey, outcome: ToolOutcome, elapsed_milliseconds: float) -> None:
+        """A retrieval that was not stopped has ended."""
+        turn_id = self._turns.pop(key, "")
+        for event in knowledge_events.completed(key.call_id, turn_id, outcome, elapsed_milliseconds):
+            self.tell(event)
+        self.perform(self.table.settled(key, outcome.output))
 
     def perform(self, actions: Iterable[Action]) -> None:
         """Do what the table decided, in order."""
@@ -99,49 +148,28 @@ class SessionCore:
                     cancel = {"type": "response.cancel", "event_id": self.event_id(), "response_id": response_id}
                     self.to_model(cancel)
                 case RetryLater(seconds):
-                    self._later(seconds)
-                case EndWait(response_id, status, reason):
-                    self.to_client(self.view.end_wait(response_id, status, reason))
+                    self.world.later(seconds, self._retry)
+                case EndWait(response_id, status, reason, metadata):
+                    self.to_client(self.view.end_wait(response_id, status, reason, metadata))
                 case Refuse(event):
                     self.to_client([error_event(_BUSY, _BUSY_SENTENCE, about=event.get("event_id"))])
 
-    async def aclose(self) -> None:
-        """Stop every retrieval and timer of this session; returns when none is left."""
-        for timer in self._timers:
-            timer.cancel()
-        self.perform(self.table.close())
-        await self._lookups.aclose()
-
     def _start(self, key: CallKey, arguments: str, turn: int) -> None:
         self._turns[key] = turn_id = f"turn_{turn}"
-        self._lookups.start(key, arguments, turn_id)
-        if self._tells:
-            self.to_client([knowledge_events.started(key.call_id, turn_id, arguments)])
+        self.world.retrievals.start(key, arguments, turn_id)
+        self.tell(knowledge_events.started(key.call_id, turn_id, arguments))
 
     def _stop(self, key: CallKey, reason: str) -> None:
-        self._lookups.stop(key, for_good=reason == "connection_lost")
-        turn_id = self._turns.pop(key, "")
-        if self._tells:
-            self.to_client([knowledge_events.superseded(key.call_id, turn_id, reason)])
+        self.world.retrievals.stop(key, for_good=reason == "connection_lost")
+        self.tell(knowledge_events.superseded(key.call_id, self._turns.pop(key, ""), reason))
 
     def _answer(self, key: CallKey, output: str | None) -> None:
         text = refusal("superseded", _SUPERSEDED, retryable=False) if output is None else output
         item = {"type": "function_call_output", "call_id": key.call_id, "output": text}
         self.to_model({"type": "conversation.item.create", "event_id": self.event_id(), "item": item})
 
-    def _settled(self, key: CallKey, outcome: ToolOutcome, elapsed_milliseconds: float) -> None:
-        turn_id = self._turns.pop(key, "")
-        if self._tells:
-            self.to_client(knowledge_events.completed(key.call_id, turn_id, outcome, elapsed_milliseconds))
-        self.perform(self.table.settled(key, outcome.output))
-
-    def _later(self, seconds: float) -> None:
-        def retry() -> None:
-            self._timers.discard(timer)
-            self.perform(self.table.retry())
-
-        timer = asyncio.get_running_loop().call_later(seconds, retry)
-        self._timers.add(timer)
+    def _retry(self) -> None:
+        self.perform(self.table.retry())
 
 
-__all__ = ["SessionCore"]
+__all__ = ["Outlet", "Retrievals", "SessionCore", "Surroundings"]

@@ -26,11 +26,12 @@ class ToolOffer:
     def name(self) -> str | None:
         return str(self.tool["name"]) if self.tool else None
 
-    def opening(self) -> Event | None:
-        """Return the ``session.update`` that offers our tool before the client has said anything."""
-        if self.tool is None:
-            return None
-        return {"type": "session.update", "session": {"type": "realtime", "tools": [*self._client_tools, self.tool]}}
+    def opening(self, settings: Mapping[str, Any]) -> Event | None:
+        """Return the ``session.update`` that opens a connection: what the client has set so far, and our tool."""
+        if settings.get("type") == "transcription" or (self.tool is None and not settings):
+            return None if not settings else {"type": "session.update", "session": dict(settings)}
+        tools = [*self._client_tools, *([self.tool] if self.tool else [])]
+        return {"type": "session.update", "session": {"type": "realtime", **settings, "tools": tools}}
 
     def session_update(self, event: Mapping[str, Any]) -> Event:
         """Return the client's ``session.update`` with our tool added. Raises `ReservedToolName`."""

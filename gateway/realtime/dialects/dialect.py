@@ -5,8 +5,8 @@ from typing import Any, Literal, Protocol
 
 Event = dict[str, Any]
 
-ErrorClass = Literal["busy", "benign", "fatal", "ordinary"]
-"""busy: ask again when the model is idle; benign: nothing was lost; fatal: the session cannot go on; else ordinary."""
+ErrorClass = Literal["busy", "benign", "expired", "fatal", "ordinary"]
+"""busy: ask again when idle; benign: nothing was lost; expired: a new session can go on; fatal: no session can."""
 
 
 class Dialect(Protocol):

@@ -8,8 +8,8 @@ from .dialect import ErrorClass, Event
 
 _BUSY_CODES = {"conversation_already_has_active_response", "function_call_output_pending"}
 _BENIGN_CODES = {"response_cancel_not_active"}
+_EXPIRED_CODES = {"session_expired"}
 _FATAL_CODES = {
-    "session_expired",
     "invalid_api_key",
     "insufficient_quota",
     "model_not_found",
@@ -41,6 +41,8 @@ class OpenAIDialect:
     def error_class(self, error: Mapping[str, Any]) -> ErrorClass:
         names = {str(error.get("code")), str(error.get("type"))}
         message = str(error.get("message")).lower()
+        if names & _EXPIRED_CODES:
+            return "expired"
         if names & _FATAL_CODES:
             return "fatal"
         if names & _BENIGN_CODES or any(words in message for words in _BENIGN_WORDS):

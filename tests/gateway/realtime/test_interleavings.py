@@ -1,0 +1,482 @@
+"""The rules of a live conversation, under every order in which things can happen.
+
+A strict model, a client and slow retrievals are simulated around the real session core, and random bytes decide what
+happens next: what arrives, what is still under way, who speaks, cancels, fails or disconnects. The checks are made
+where events are sent, against what the gateway could have known at that moment.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.knowledge_tool import ToolOutcome
+from gateway.realtime.actions import CallKey
+from gateway.realtime.client_side import ClientSide
+from gateway.realtime.dialects import OpenAIDialect
+from gateway.realtime.model_side import ModelSide
+from gateway.realtime.response_slot import FOLLOW_UP_MARK
+from gateway.realtime.session_core import SessionCore, Surroundings
+
+Event = dict[str, Any]
+EXAMPLES = int(os.environ.get("EARPIECE_INTERLEAVINGS", "10000"))
+TOOL = {"type": "function", "name": "knowledge", "parameters": {"type": "object", "properties": {}}}
+PLANS = (["say"], ["ours"], ["ours", "ours"], ["say", "ours"], ["ours", "theirs"], ["theirs"], ["ours"], ["say"])
+
+
+class Model:
+    """A strict realtime model: one response at a time, no response while an output is missing, exact call ids."""
+
+    def __init__(self, choose: Callable[[int], int], *, echoes: bool, vad: bool) -> None:
+        self.choose = choose
+        self.echoes = echoes
+        self.vad = vad
+        self.wire: deque[Event] = deque()
+        self.session = 0
+        self.calls: dict[str, Event] = {}
+        self.speaking = False
+        self.active: str | None = None
+        self.reject_next = ""
+        self._work: Iterator[Event] | None = None
+        self._output: list[Event] = []
+        self._response: Event = {}
+        self._serial = 0
+
+    def id(self, prefix: str) -> str:
+        self._serial += 1
+        return f"{prefix}_{self._serial}"
+
+    def emit(self, type: str, **fields: Any) -> None:
+        self.wire.append({"type": type, "event_id": self.id("event"), **fields})
+
+    def error(self, event: Event, code: str) -> None:
+        self.emit("error", error={"type": "invalid_request_error", "code": code, "event_id": event.get("event_id")})
+
+    def take(self, event: Event) -> None:
+        match event["type"]:
+            case "response.create":
+                self.create(event)
+            case "response.cancel":
+                if self.active is None or event.get("response_id") not in (None, self.active):
+                    self.error(event, "response_cancel_not_active")
+                else:
+                    self.end("cancelled")
+            case "conversation.item.create" if event["item"]["type"] == "function_call_output":
+                call = self.calls.get(event["item"]["call_id"])
+                if call is not None:
+                    call["answers"] += 1
+            case "session.update":
+                self.emit("session.updated", session=event["session"])
+
+    def create(self, event: Event) -> None:
+        reject, self.reject_next = self.reject_next, ""
+        open_calls = any(not call["answers"] for call in self.calls.values())
+        if reject:
+            self.error(event, reject)
+        elif self.active is not None or self.speaking:
+            self.error(event, "conversation_already_has_active_response")
+        elif open_calls:
+            self.error(event, "function_call_output_pending")
+        else:
+            self.begin(event.get("response") or {})
+
+    def begin(self, body: Event) -> None:
+        self.active = self.id("resp")
+        plan = ["say"] if body.get("tool_choice") == "none" else PLANS[self.choose(len(PLANS))]
+        metadata = body.get("metadata") if self.echoes else None
+        self._output = []
+        self._response = {"id": self.active, "metadata": metadata, "output": self._output}
+        self._work = self.items(self.active, plan)
+        self.emit("response.created", response={**self._response, "status": "in_progress"})
+
+    def progress(self) -> None:
+        if self._work is None:
+            return
+        event = next(self._work, None)
+        if event is None:
+            self.end("completed")
+        else:
+            self.wire.append(event)
+
+    def end(self, status: str) -> None:
+        for item in self._output:
+            if item["status"] == "in_progress":
+                item["status"] = "incomplete"
+                if item["type"] == "function_call":
+                    place = {"response_id": self.active, "item_id": item["id"], "call_id": item["call_id"]}
+                    self.emit("response.function_call_arguments.done", **place, arguments='{"query": "ha')
+        response = {**self._response, "status": status, "output": [dict(item) for item in self._output]}
+        self.emit("response.done", response=response)
+        self.active = self._work = None
+
+    def items(self, response_id: str, plan: list[str]) -> Iterator[Event]:
+        for index, kind in enumerate(plan):
+            item: Event = {"id": self.id("item"), "status": "in_progress", "type": "message", "role": "assistant"}
+            if kind != "say":
+                call_id = self.id("call")
+                item |= {"type": "function_call", "name": "knowledge" if kind == "ours" else "lights"}
+                item |= {"call_id": call_id, "arguments": ""}
+                self.calls[call_id] = {"answers": 0, "ours": kind == "ours", "response": response_id}
+            self._output.append(item)
+            at = {"response_id": response_id, "output_index": index, "item_id": item["id"]}
+            yield {"type": "response.output_item.added", **at, "item": dict(item)}
+            yield {"type": "conversation.item.added", "item": dict(item), "previous_item_id": None}
+            yield from self.contents(at, item)
+            item["status"] = "completed"
+            yield {"type": "response.output_item.done", **at, "item": dict(item)}
+
+    def contents(self, at: Event, item: Event) -> Iterator[Event]:
+        if item["type"] == "message":
+            yield {"type": "response.output_text.delta", **at, "delta": f"words of {at['response_id']}"}
+            return
+        arguments = json.dumps({"query": item["call_id"]})
+        for piece in (arguments[:4], arguments[4:]):
+            yield {"type": "response.function_call_arguments.delta", **at, "delta": piece}
+        item["arguments"] = arguments
+        done = {"call_id": item["call_id"], "arguments": arguments}
+        yield {"type": "response.function_call_arguments.done", **at, **done}
+
+    def speech(self) -> None:
+        self.speaking = not self.speaking
+        if self.speaking:
+            self.emit("input_audio_buffer.speech_started", item_id=self.id("item"))
+            if self.active is not None:
+                self.end("cancelled")
+            return
+        self.emit("input_audio_buffer.speech_stopped", item_id=self.id("item"))
+        answered = all(call["answers"] for call in self.calls.values())
+        if self.vad and self.active is None and answered:
+            self.begin({})
+
+
+class World:
+    """Everything around one session core, and the checks of its rules."""
+
+    def __init__(self, choices: bytes) -> None:
+        self.choices = deque(choices)
+        flags = self.choose(8)
+        self.model = Model(self.choose, echoes=bool(flags & 1), vad=bool(flags & 2))
+        self.up: deque[Event] = deque()
+        self.seen: list[Event] = []
+        self.retrievals: dict[CallKey, str] = {}
+        self.timers: list[Callable[[], None]] = []
+        self.generation = 0
+        self.speaking = False
+        self.active: set[str] = set()
+        self.done: set[str] = set()
+        self.superseded: set[str] = set()
+        self.known_calls: dict[str, str] = {}
+        self.answered: set[str] = set()
+        self.their_calls: dict[str, list[str]] = {}
+        self.our_creates: dict[str, int] = {}
+        self.in_flight: set[str] = set()
+        self.stale_responses: set[str] = set()
+        self.due: list[str] = []
+        self.client_creates: set[str] = set()
+        self.client_cancels = 0
+        world = Surroundings(client=self, retrievals=self, later=self.later)
+        tells = bool(flags & 4)
+        self.core = SessionCore(world, dialect=OpenAIDialect(), tool=TOOL, tells=tells, session_id="s")
+        self.core.world.model = ModelOutlet(self)
+        self.client_side, self.model_side = ClientSide(self.core), ModelSide(self.core)
+        self.core.open()
+        self.exchange()
+
+    def exchange(self) -> None:
+        """Begin with one plain turn, from which the core learns whether this model gives metadata back."""
+        choices, self.choices = self.choices, deque()
+        self.client_creates_response()
+        for _ in range(20):
+            self.model_takes()
+            self.model.progress()
+            self.deliver()
+        self.choices = choices
+
+    def choose(self, count: int) -> int:
+        return self.choices.popleft() % count if self.choices else 0
+
+    # --- what the core does
+
+    def put(self, event: Event) -> None:
+        """The client is sent an event."""
+        self.seen.append(event)
+        text = json.dumps(event)
+        assert '"knowledge"' not in text or event["type"].startswith("knowledge."), "an item of ours is shown"
+        assert FOLLOW_UP_MARK not in text
+        response = event.get("response")
+        response_id = response["id"] if isinstance(response, dict) else event.get("response_id")
+        assert response_id not in self.stale_responses, "something stale is shown"
+
+    def start(self, key: CallKey, arguments: str, turn_id: str) -> None:
+        assert key not in self.retrievals, "a call is begun twice"
+        assert key.response_id not in self.superseded, "something superseded is begun"
+        self.retrievals[key] = "running"
+
+    def stop(self, key: CallKey, *, for_good: bool = False) -> None:
+        assert self.retrievals[key] == "running"
+        self.retrievals[key] = "stopped"
+
+    def later(self, seconds: float, do: Callable[[], None]) -> None:
+        self.timers.append(do)
+
+    def sent(self, event: Event) -> None:
+        """The model is sent an event: most rules are checked here."""
+        if event["type"] == "conversation.item.create" and event["item"]["type"] == "function_call_output":
+            self.check_output(event["item"]["call_id"], event["item"]["output"])
+        if event["type"] == "response.create":
+            assert not self.due_outputs(), "a response is asked for before all outputs are sent"
+            ours = self.core.is_ours(event.get("event_id"))
+            if ours:
+                self.check_follow_up(event)
+            self.due.clear()
+            self.in_flight.add(event["event_id"])
+        self.up.append(event)
+
+    def due_outputs(self) -> list[str]:
+        """Our calls in finished responses that still miss their output."""
+        open_calls = [call for call, response in self.known_calls.items() if response in self.done]
+        return [call for call in open_calls if call not in self.answered]
+
+    def check_output(self, call_id: str, output: str) -> None:
+        if call_id not in self.known_calls:
+            assert not self.model.calls.get(call_id, {}).get("ours"), "an output for a call nobody knows of"
+            return
+        assert call_id not in self.answered, "a call is answered twice"
+        assert self.known_calls[call_id] in self.done, "an output comes before its response is done"
+        fresh = json.loads(output)["status"] != "superseded"
+        key = CallKey(self.known_calls[call_id], call_id)
+        assert not fresh or self.retrievals.get(key) == "settled", "a late result is sent as fresh"
+        self.answered.add(call_id)
+
+    def check_follow_up(self, event: Event) -> None:
+        assert not self.speaking, "a follow-up while the user speaks"
+        assert not self.active, "a follow-up while another response runs"
+        assert not self.in_flight, "a follow-up while another response was asked for"
+        assert len(self.due) == 1, "a follow-up that no response is waiting for"
+        self.our_creates[event["event_id"]] = self.generation
+
+    # --- what happens
+
+    def supersede(self) -> None:
+        self.generation += 1
+        self.superseded |= self.active | self.done
+        self.due.clear()
+        self.in_flight -= set(self.our_creates)
+
+    def deliver(self) -> None:
+        if not self.model.wire:
+            return
+        event = self.model.wire.popleft()
+        before = self.note(event)
+        self.model_side.take(event)
+        if before is not None:
+            before()
+
+    def note(self, event: Event) -> Callable[[], None] | None:
+        """Keep account of what the gateway is about to know."""
+        match event["type"]:
+            case "response.created":
+                self.note_created(event["response"])
+            case "response.output_item.added" if event["item"]["type"] == "function_call":
+                if event["item"]["name"] == "knowledge":
+                    self.known_calls[event["item"]["call_id"]] = event["response_id"]
+                else:
+                    self.their_calls.setdefault(event["response_id"], []).append(event["item"]["call_id"])
+            case "response.done":
+                self.note_done(event["response"])
+            case "input_audio_buffer.speech_started":
+                self.speaking = True
+                self.supersede()
+            case "input_audio_buffer.speech_stopped":
+                self.speaking = False
+            case "error":
+                self.note_error(event["error"])
+        return None
+
+    def note_created(self, response: Event) -> None:
+        asked = (response.get("metadata") or {}).get(FOLLOW_UP_MARK)
+        if self.model.echoes and asked in self.our_creates and self.our_creates[asked] != self.generation:
+            self.stale_responses.add(response["id"])
+        self.active.add(response["id"])
+        if asked is None:
+            self.due.clear()
+        if self.model.echoes:
+            marks = {asked, (response.get("metadata") or {}).get("n")}
+            self.in_flight -= marks
+        else:
+            self.in_flight.clear()
+        if response["id"] in self.stale_responses:
+            self.superseded.add(response["id"])
+
+    def note_done(self, response: Event) -> None:
+        self.active.discard(response["id"])
+        self.done.add(response["id"])
+        ours = [call for call, owner in self.known_calls.items() if owner == response["id"]]
+        if response["status"] == "cancelled":
+            self.superseded.add(response["id"])
+        elif ours and response["id"] not in self.superseded and response["id"] not in self.their_calls:
+            self.due = [response["id"]]
+
+    def note_error(self, error: Event) -> None:
+        event_id = error.get("event_id")
+        self.in_flight.discard(event_id)
+        fresh = self.our_creates.get(str(event_id)) == self.generation
+        if fresh and error["code"] != "server_error":
+            self.due = ["again"]
+
+    def client(self, event: Event) -> None:
+        self.client_side.take(event)
+
+    def client_creates_response(self) -> None:
+        event_id = f"client_{len(self.client_creates)}"
+        self.client_creates.add(event_id)
+        self.client({"type": "response.create", "event_id": event_id, "response": {"metadata": {"n": event_id}}})
+
+    def client_cancels_response(self) -> None:
+        self.supersede()
+        self.client({"type": "response.cancel", "event_id": "client_cancel"})
+
+    def client_answers(self) -> None:
+        ready = [response for response in self.their_calls if response in self.done]
+        for response in ready:
+            for call_id in self.their_calls.pop(response):
+                item = {"type": "function_call_output", "call_id": call_id, "output": '{"status": "ok"}'}
+                self.client({"type": "conversation.item.create", "item": item})
+        if ready:
+            self.client_creates_response()
+
+    def client_writes(self) -> None:
+        content = [{"type": "input_text", "text": "and then?"}]
+        item = {"type": "message", "role": "user", "content": content}
+        self.client({"type": "conversation.item.create", "item": item})
+
+    def settle(self, *, late: bool = False) -> None:
+        wanted = "stopped" if late else "running"
+        keys = [key for key, state in self.retrievals.items() if state == wanted]
+        if keys:
+            key = keys[self.choose(len(keys))]
+            self.retrievals[key] = "late" if late else "settled"
+            self.core.settled(key, ToolOutcome("ok", '{"status": "ok"}'), 1.0)
+
+    def fire(self) -> None:
+        if self.timers:
+            self.timers.pop(self.choose(len(self.timers)))()
+
+    def model_takes(self) -> None:
+        if self.up:
+            self.model.take(self.up.popleft())
+
+    def disconnect(self) -> None:
+        fresh = Model(self.choose, echoes=self.model.echoes, vad=self.model.vad)
+        fresh._serial = self.model._serial
+        self.model = fresh
+        self.up.clear()
+        self.active.clear()
+        self.in_flight.clear()
+        self.due.clear()
+        self.known_calls.clear()
+        self.their_calls.clear()
+        self.speaking = False
+        self.core.world.model = None
+        self.core.lost()
+        assert "running" not in self.retrievals.values()
+        self.core.world.model = ModelOutlet(self)
+        self.core.open()
+
+    def refuse_next(self) -> None:
+        self.model.reject_next = ("conversation_already_has_active_response", "server_error")[self.choose(2)]
+
+    def step(self) -> None:
+        steps: list[Callable[[], None]] = [
+            *[self.deliver] * 6,
+            *[self.model_takes] * 5,
+            *[self.model.progress] * 5,
+            *[self.settle] * 3,
+            lambda: self.settle(late=True),
+            self.model.speech,
+            self.client_creates_response,
+            self.client_creates_response,
+            self.client_cancels_response,
+            self.client_answers,
+            self.client_writes,
+            self.fire,
+            self.refuse_next,
+        ]
+        choice = self.choose(250)
+        self.disconnect() if choice == 249 else steps[choice % len(steps)]()
+
+    def come_to_rest(self) -> None:
+        """Let everything that is under way end, as it would if nobody did anything more."""
+        self.choices.clear()
+        if self.model.speaking:
+            self.model.speech()
+        for _ in range(400):
+            self.model_takes()
+            self.deliver()
+            self.model.progress()
+            self.settle()
+            self.settle(late=True)
+            self.client_answers()
+            self.fire()
+
+
+class ModelOutlet:
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def put(self, event: Event) -> None:
+        self.world.sent(event)
+
+
+def check_end(world: World) -> None:
+    """What must hold once everything has come to rest."""
+    ours = {call_id: call for call_id, call in world.model.calls.items() if call["ours"]}
+    assert {call_id: call["answers"] for call_id, call in ours.items()} == dict.fromkeys(ours, 1)
+    assert world.core.table.idle, "something is still awaited"
+    assert not world.due, "a response that was due never came"
+    assert "running" not in world.retrievals.values()
+    begun = [event["response"]["id"] for event in world.seen if event["type"] == "response.created"]
+    ended = [event["response"]["id"] for event in world.seen if event["type"] == "response.done"]
+    assert sorted(begun) == sorted(ended), "a response is shown to begin and not to end, or the reverse"
+    assert len(set(ended)) == len(ended)
+
+
+def answered_creates(world: World) -> set[str]:
+    errors = {str(event["error"].get("event_id")) for event in world.seen if event["type"] == "error"}
+    dones = [event["response"] for event in world.seen if event["type"] == "response.done"]
+    return errors | {str((response.get("metadata") or {}).get("n")) for response in dones}
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    database=None,
+)
+@given(st.binary(min_size=20, max_size=160))
+@pytest.mark.slow
+def test_no_order_of_events_breaks_a_rule(choices: bytes) -> None:
+    """Every call is answered once, nothing stale is shown, no follow-up is early, doubled or forgotten."""
+    world = World(choices)
+    while world.choices:
+        world.step()
+    world.come_to_rest()
+    check_end(world)
+    if world.model.echoes:
+        assert world.client_creates <= answered_creates(world), "a client waits for ever"
+
+
+@settings(max_examples=1000, deadline=None, database=None)
+@given(st.binary(min_size=5, max_size=120))
+def test_a_session_that_is_closed_at_any_moment_leaves_nothing_running(choices: bytes) -> None:
+    """Whatever is under way when a client leaves is stopped."""
+    world = World(choices)
+    while world.choices:
+        world.step()
+    world.core.perform(world.core.table.close())
+    assert "running" not in world.retrievals.values()
