@@ -87,8 +87,10 @@ export class Transcript {
 
   #showSources(list, turn) {
     const cards = cardsOf(turn);
-    if (list.childElementCount === cards.length) return;
-    list.replaceChildren(...cards.map(card));
+    const content = JSON.stringify(cards);
+    if (list.dataset.content === content) return;
+    list.dataset.content = content;
+    list.replaceChildren(...cards.map(cardElement));
   }
 }
 
@@ -98,27 +100,42 @@ function lookupText(lookup, turn) {
   return lookup.milliseconds === null ? sentence : `${sentence} · ${milliseconds(lookup.milliseconds)}`;
 }
 
-// Citations first: only they may be links. Sources without one are cards all the same, for they say where to look.
-function cardsOf(turn) {
+// One card for a source, with all the places found in it. Only a citation makes a link; a source without one is a card
+// all the same, for it says where to look.
+export function cardsOf(turn) {
   const cited = new Map(turn.citations.map((citation) => [citation.id, citation]));
-  const cards = turn.sources.map((source) => {
+  const cards = new Map();
+  for (const source of turn.sources) {
     const citation = cited.get(source.citation);
-    cited.delete(source.citation);
-    return { title: source.title || citation?.title, place: source.locator, uri: citation?.uri, snippet: citation?.snippet };
-  });
-  const rest = [...cited.values()].filter((citation) => !cards.some((one) => one.uri === citation.uri));
-  return [...rest, ...cards];
+    const [file, place] = placeOf(source.locator ?? "");
+    const key = citation?.uri ?? `${source.title} ${file}`;
+    const card = cards.get(key) ?? { title: source.title, file, uri: citation?.uri, snippet: citation?.snippet, places: [] };
+    if (place && !card.places.includes(place)) card.places.push(place);
+    cards.set(key, card);
+  }
+  for (const { uri, title, snippet } of cited.values()) {
+    if (!cards.has(uri)) cards.set(uri, { title, uri, snippet, file: "", places: [] });
+  }
+  return [...cards.values()];
 }
 
-function card({ title, place, uri, snippet }) {
-  const name = title || "Untitled source";
+// "/somewhere/report.pdf#Results" is shown as the file's name and the place in it.
+function placeOf(locator) {
+  const [path, ...rest] = locator.split("#");
+  if (!rest.length && !/[\\/]/.test(path)) return ["", path];
+  return [path.split(/[\\/]/).at(-1), rest.join("#")];
+}
+
+function cardElement({ title, file, uri, snippet, places }) {
+  const name = title || file || "Untitled source";
   const head = isLink(uri)
     ? element("a", { href: uri, target: "_blank", rel: "noopener noreferrer", class: "title" }, name)
     : element("span", { class: "title" }, name);
   const lines = [head];
-  if (place) lines.push(element("span", { class: "place" }, place));
-  if (isLink(uri)) lines.push(element("span", { class: "host" }, new URL(uri).host));
+  const where = isLink(uri) ? new URL(uri).host : file;
+  if (where) lines.push(element("span", { class: "where" }, where));
   if (snippet) lines.push(element("span", { class: "snippet" }, snippet));
+  if (places.length) lines.push(element("ul", { class: "places" }, ...places.map((place) => element("li", {}, place))));
   return element("li", { class: "card", dir: "auto" }, ...lines);
 }
 
