@@ -1,15 +1,16 @@
 """Ask once for the same thing: one flight for callers at the same time, a short memory for callers soon after."""
 
 import asyncio
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from .stop_signal import StopSignal
+
 Value = TypeVar("Value")
-Work = Callable[[threading.Event], Coroutine[Any, Any, Value]]
+Work = Callable[[StopSignal], Coroutine[Any, Any, Value]]
 
 
 class FlightEnded(Exception):
@@ -19,11 +20,11 @@ class FlightEnded(Exception):
 @dataclass(slots=True)
 class _Flight(Generic[Value]):
     task: asyncio.Task[Value]
-    stopped: threading.Event
+    stopped: StopSignal
     waiting: int = 0
 
     def stop(self) -> None:
-        self.stopped.set()  # now, and not when the task comes to know of it: it may be about to call the provider
+        self.stopped.set()  # at once, and not when the task comes to know of it: it may be about to call the provider
         self.task.cancel()
 
 
@@ -60,7 +61,7 @@ class SingleFlight(Generic[Value]):
             flight.stop()
 
     def _start(self, key: Hashable, work: Work[Value]) -> _Flight[Value]:
-        stopped = threading.Event()
+        stopped = StopSignal()
         flight = _Flight(asyncio.create_task(work(stopped)), stopped)
         self._flights[key] = flight
         flight.task.add_done_callback(lambda task: self._landed(key, flight))

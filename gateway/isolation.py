@@ -6,13 +6,13 @@ alone: abandoned, counted until it ends, and when too many do not end no new one
 
 import asyncio
 import contextvars
-import threading
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Literal
 
+from .stop_signal import StopSignal
 from .threads import LoopThread, WorkerThreads
 
 IsolationMode = Literal["task", "thread"]
@@ -85,7 +85,7 @@ class Isolation:
         self._workers = WorkerThreads(f"{name}-worker")
         self._free_threads = asyncio.Semaphore(max_threads)
 
-    async def run_async(self, call: Call, *, seconds: float, stopped: threading.Event, abandoned: Abandoned) -> Any:
+    async def run_async(self, call: Call, *, seconds: float, stopped: StopSignal, abandoned: Abandoned) -> Any:
         """Call, await what it returns, and return that. Raises the three errors of this module, or is cancelled.
 
         ``stopped`` is set when nobody waits any more.
@@ -93,7 +93,7 @@ class Isolation:
         start = _in_task if self._own_loop is None else self._on_own_loop
         return await _ended(start, call, seconds, stopped, abandoned)
 
-    async def run_plain(self, call: Call, *, seconds: float, stopped: threading.Event, abandoned: Abandoned) -> Any:
+    async def run_plain(self, call: Call, *, seconds: float, stopped: StopSignal, abandoned: Abandoned) -> Any:
         """Like `run_async`, for a function that may block; the wait for a free thread counts as well."""
         abandoned.check()
         loop = asyncio.get_running_loop()
@@ -115,7 +115,7 @@ class Isolation:
         if self._own_loop is not None:
             self._own_loop.close()
 
-    def _on_own_loop(self, call: Call, stopped: threading.Event) -> _Running:
+    def _on_own_loop(self, call: Call, stopped: StopSignal) -> _Running:
         assert self._own_loop is not None  # noqa: S101 - run_async chose this function because it is not
         there, here = self._own_loop.loop(), asyncio.get_running_loop()
         ended: asyncio.Future[_Outcome] = here.create_future()
@@ -135,7 +135,7 @@ class Isolation:
         there.call_soon_threadsafe(begin)
         return _Running(ended, lambda: there.call_soon_threadsafe(stop), steps.give_up)
 
-    def _on_worker(self, call: Call, stopped: threading.Event) -> _Running:
+    def _on_worker(self, call: Call, stopped: StopSignal) -> _Running:
         here = asyncio.get_running_loop()
         ended: asyncio.Future[_Outcome] = here.create_future()
         context = contextvars.copy_context()
@@ -149,20 +149,20 @@ class Isolation:
 
 
 async def _ended(
-    start: Callable[[Call, threading.Event], _Running],
+    start: Callable[[Call, StopSignal], _Running],
     call: Call,
     seconds: float,
-    stopped: threading.Event,
+    stopped: StopSignal,
     abandoned: Abandoned,
 ) -> Any:
     abandoned.check()
     running = start(call, stopped)
+    stopped.then(running.stop)
     try:
         await asyncio.wait([running.ended], timeout=max(0.0, seconds))
     finally:
         if not running.ended.done():
             stopped.set()
-            running.stop()
             abandoned.add(running)
     if not running.ended.done():
         raise DeadlinePassed
@@ -175,7 +175,7 @@ async def _ended(
 class _Steps:
     """Drives a coroutine step by step, so that one which refuses to be cancelled can be let go of."""
 
-    def __init__(self, call: Call, stopped: threading.Event) -> None:
+    def __init__(self, call: Call, stopped: StopSignal) -> None:
         self._call = call
         self._stopped = stopped
         self._given_up = False
@@ -227,7 +227,7 @@ def _attempt(call: Call) -> _Outcome:
         return _Outcome(error=error)
 
 
-def _in_task(call: Call, stopped: threading.Event) -> _Running:
+def _in_task(call: Call, stopped: StopSignal) -> _Running:
     steps = _Steps(call, stopped)
     task = asyncio.create_task(_outcome(steps))
 

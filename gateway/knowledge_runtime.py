@@ -1,7 +1,6 @@
 """The runtime between a voice gateway and its provider: gate, deadline, cancellation, breaker, one call, close once."""
 
 import asyncio
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -38,6 +37,7 @@ from .mounted_provider import MountedProvider
 from .normalization import NormalizedResults, candidate_bound, normalize
 from .projection import NOTICE
 from .query_key import flight_key
+from .stop_signal import StopSignal
 from .telemetry import RESULTS, RETRIEVAL_QUERY, RETRIEVAL_TOP_K, CallRecord, Telemetry
 from .text import clean_text
 from .turns import Turn, Turns
@@ -216,7 +216,7 @@ class FrontendKnowledgeRuntime:
             return cached
         record.cache = "shared" if key in self._flights else "miss"
 
-        async def fly(stopped: threading.Event) -> NormalizedResults:
+        async def fly(stopped: StopSignal) -> NormalizedResults:
             found = await self._asked(mounted, request, context, stopped)
             self._cache.put(key, found, seconds=self._ttl if found.results else self._empty_ttl)
             return found
@@ -227,7 +227,7 @@ class FrontendKnowledgeRuntime:
             raise ProviderUnavailable(mounted.key, "was closed during the call") from None
 
     async def _asked(
-        self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext, stopped: threading.Event
+        self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext, stopped: StopSignal
     ) -> NormalizedResults:
         wait = self._breaker.seconds_until_retry()
         if wait is not None:

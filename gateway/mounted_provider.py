@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import logging
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -23,6 +22,7 @@ from knowledge_provider import (
 
 from .composition import checked_description
 from .isolation import Abandoned, DeadlinePassed, ForeignFailure, Isolation, IsolationMode, TooManyAbandoned
+from .stop_signal import StopSignal
 from .text import clean_text
 
 _logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class MountedProvider:
         return self.description.key
 
     async def retrieve(
-        self, request: RetrievalRequest, context: RetrievalContext, *, stopped: threading.Event, candidates: int
+        self, request: RetrievalRequest, context: RetrievalContext, *, stopped: StopSignal, candidates: int
     ) -> Any:
         """Return what the provider answers, at most so many candidates of a lazy answer. Raises `RetrievalError`.
 
@@ -110,11 +110,11 @@ class MountedProvider:
 
     async def _bounded(self, method: Any, seconds: float, abandoned: Abandoned) -> Any:
         run = self._isolation.run_async if _is_async(method) else self._isolation.run_plain
-        value = await run(method, seconds=seconds, stopped=threading.Event(), abandoned=abandoned)
+        value = await run(method, seconds=seconds, stopped=StopSignal(), abandoned=abandoned)
         if not inspect.isawaitable(value):
             return value
         return await self._isolation.run_async(
-            lambda: value, seconds=seconds, stopped=threading.Event(), abandoned=abandoned
+            lambda: value, seconds=seconds, stopped=StopSignal(), abandoned=abandoned
         )
 
     def _translated(self, cause: BaseException | None, trace_id: str) -> RetrievalError:
@@ -129,7 +129,7 @@ class _Limits:
     """What all steps of one retrieval share."""
 
     def __init__(
-        self, isolation: Isolation, abandoned: Abandoned, stopped: threading.Event, context: RetrievalContext
+        self, isolation: Isolation, abandoned: Abandoned, stopped: StopSignal, context: RetrievalContext
     ) -> None:
         self._isolation = isolation
         self._abandoned = abandoned

@@ -1,11 +1,11 @@
 """Callers with one question share one piece of work, and for a short time its answer."""
 
 import asyncio
-import threading
 
 import pytest
 
 from gateway.cache import FlightEnded, SingleFlight, TtlCache
+from gateway.stop_signal import StopSignal
 
 
 class Work:
@@ -17,7 +17,7 @@ class Work:
         self.release = asyncio.Event()
         self.cancelled = asyncio.Event()
 
-    async def __call__(self, stopped: threading.Event) -> int:
+    async def __call__(self, stopped: StopSignal) -> int:
         self.runs += 1
         self.started.set()
         try:
@@ -79,7 +79,7 @@ async def test_an_error_reaches_every_caller() -> None:
     flights: SingleFlight[int] = SingleFlight()
     gate = asyncio.Event()
 
-    async def fail(stopped: threading.Event) -> int:
+    async def fail(stopped: StopSignal) -> int:
         await gate.wait()
         raise LookupError("gone")
 

@@ -17,6 +17,7 @@ from gateway.isolation import (
     IsolationMode,
     TooManyAbandoned,
 )
+from gateway.stop_signal import StopSignal
 
 SOON = 0.02
 LATE = 60.0
@@ -82,12 +83,10 @@ async def run(
     seconds: float = LATE,
     plain: bool = False,
     abandoned: Abandoned | None = None,
-    stopped: threading.Event | None = None,
+    stopped: StopSignal | None = None,
 ) -> Any:
     method = isolation.run_plain if plain else isolation.run_async
-    return await method(
-        call, seconds=seconds, stopped=stopped or threading.Event(), abandoned=abandoned or Abandoned(4)
-    )
+    return await method(call, seconds=seconds, stopped=stopped or StopSignal(), abandoned=abandoned or Abandoned(4))
 
 
 async def none_left(abandoned: Abandoned) -> None:
@@ -115,7 +114,7 @@ async def test_a_value_and_the_context_variables_pass(isolation: Isolation) -> N
 @pytest.mark.parametrize("name", ["never_returns", "ignores_cancellation", "swallows_cancellation"])
 async def test_the_deadline_holds_for_coroutines(isolation: Isolation, foreign: Foreign, name: str) -> None:
     """Never returning, ignoring and swallowing cancellation all end as a passed deadline."""
-    abandoned, stopped = Abandoned(4), threading.Event()
+    abandoned, stopped = Abandoned(4), StopSignal()
     async with asyncio.timeout(5):
         with pytest.raises(DeadlinePassed):
             await run(isolation, getattr(foreign, name), seconds=SOON, abandoned=abandoned, stopped=stopped)
@@ -126,7 +125,7 @@ async def test_the_deadline_holds_for_coroutines(isolation: Isolation, foreign: 
 
 async def test_the_deadline_holds_for_a_blocked_thread(isolation: Isolation, foreign: Foreign) -> None:
     """A plain function cannot be stopped; it is left alone, told by the event, and counted."""
-    abandoned, stopped = Abandoned(4), threading.Event()
+    abandoned, stopped = Abandoned(4), StopSignal()
     async with asyncio.timeout(5):
         with pytest.raises(DeadlinePassed):
             await run(
@@ -217,7 +216,7 @@ async def test_code_that_cancels_its_own_task_does_not_cancel_the_caller(isolati
 
 async def test_the_callers_cancellation_reaches_the_code(isolation: Isolation) -> None:
     """The task is cancelled and the event set, at once."""
-    started, cancelled, stopped = threading.Event(), threading.Event(), threading.Event()
+    started, cancelled, stopped = threading.Event(), threading.Event(), StopSignal()
 
     async def wait() -> None:
         started.set()
