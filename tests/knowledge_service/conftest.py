@@ -102,6 +102,13 @@ def _administer(server: str, statement: str) -> None:
         thread.submit(asyncio.run, run()).result(timeout=60)
 
 
+@pytest.fixture
+def ragflow_server() -> type[Any]:
+    """The class of RAGFlow's double on loopback: ``RagflowServer(version=...)``, then ``start()`` and ``stop()``."""
+    made: type[Any] = _neighbour("ragflow_server").RagflowServer
+    return made
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncEngine]:
     """An empty database, once of each kind."""

@@ -16,6 +16,7 @@ from knowledge_service import (
 from knowledge_service.documents import is_wellformed
 from knowledge_service.indexes.memory import MemoryIndex
 from knowledge_service.indexes.postgres import PostgresIndex
+from knowledge_service.indexes.ragflow import RagflowIndex
 from knowledge_service.sql.database import open_database
 
 
@@ -54,10 +55,21 @@ async def toy_meaning(texts: Sequence[str]) -> list[list[float]]:
     return [[text.lower().count(letter) + 0.01 for letter in "abcdefghij"] for text in texts]
 
 
-@pytest.fixture(params=["memory", "postgres", "postgres with vectors"])
+RAGFLOWS = tuple(f"ragflow {version}" for version in ("0.20.5", "0.24.0", "0.25.2", "0.27.0"))
+
+
+@pytest.fixture(params=["memory", "postgres", "postgres with vectors", *RAGFLOWS])
 async def index(request: pytest.FixtureRequest) -> AsyncIterator[KnowledgeAdapter]:
     if request.param == "memory":
         yield MemoryIndex()
+        return
+    if request.param in RAGFLOWS:
+        server = request.getfixturevalue("ragflow_server")(version=request.param.split()[1])
+        await server.start()
+        ragflow = RagflowIndex(server.url, "key", poll_seconds=0)
+        yield ragflow
+        await ragflow.close()
+        await server.stop()
         return
     engine = open_database(request.getfixturevalue("postgres_url"))
     meaning = {"embedder": toy_meaning, "dimensions": 10, "approximate": True} if "vectors" in request.param else {}
