@@ -15,7 +15,6 @@ from pydantic import BaseModel
 
 from knowledge_provider import (
     MAX_TOP_K,
-    CitedResult,
     InvalidRetrievalResult,
     KnowledgeResponse,
     KnowledgeResult,
@@ -38,9 +37,11 @@ MAX_METADATA_CHARACTERS = 500
 MAX_URI_CHARACTERS = 2_048
 
 _MAX_CANDIDATES = 64
+_MAX_METADATA_LOOKED_AT = 64
 _MAX_INTEGER = 2**63 - 1
 # Hidden characters may fill the beginning of a text, so more of it is read than is kept; never all of it.
-_READ_AHEAD = 4
+_READ_AHEAD = 2
+_MAX_ID_LOOKED_AT = 4_096
 _DIGEST_CHARACTERS = 16
 
 _Reader = Callable[[str], Any]
@@ -180,7 +181,7 @@ def _identifier(value: object, limit: int) -> str | None:
     if not isinstance(value, str):
         number = _number(value)
         return str(number) if isinstance(number, int) else None
-    opening = str.__getitem__(value, slice(limit * _READ_AHEAD))
+    opening = str.__getitem__(value, slice(_MAX_ID_LOOKED_AT))
     text = " ".join(clean_text(opening).split())
     if len(text) <= limit:
         return text or None
@@ -217,7 +218,7 @@ def _metadata(value: object) -> dict[str, MetadataValue]:
     if not isinstance(value, Mapping):
         return {}
     kept: dict[str, MetadataValue] = {}
-    for key, item in islice(value.items(), MAX_METADATA_KEYS * _READ_AHEAD):
+    for key, item in islice(value.items(), _MAX_METADATA_LOOKED_AT):
         name, plain = _text(key, MAX_METADATA_KEY_CHARACTERS)[0], _metadata_value(item)
         if name and plain is not None:
             kept.setdefault(name, plain)
@@ -234,4 +235,4 @@ def _metadata_value(value: object) -> MetadataValue | None:
     return _number(value)
 
 
-__all__ = ["CitedResult", "NormalizedResults", "candidate_bound", "normalize"]
+__all__ = ["NormalizedResults", "candidate_bound", "normalize"]

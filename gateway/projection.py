@@ -5,10 +5,9 @@ to the client as citations. Scores and internal ids are not shown either.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
-
-import regex
 
 from knowledge_provider import CitedResult, KnowledgeResponse
 
@@ -41,7 +40,7 @@ MIN_BUDGET_CHARACTERS = 800
 _MIN_SHARE_CHARACTERS = 200
 
 # A model server may paste this text between control tokens. Escaped in JSON these cannot be taken for one of them.
-_CONTROL_TOKEN = regex.compile(r"<|\[(?=/?[A-Z_]{3,}\])")
+_BRACKET_OF_TOKEN = re.compile(r"\[(?=/?[A-Z_]{3,}\])")
 
 _Entry = dict[str, Any]
 
@@ -135,7 +134,7 @@ def _size(entry: _Entry) -> int:
 
 def _json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return str(_CONTROL_TOKEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+    return _BRACKET_OF_TOKEN.sub(r"\\u005b", text.replace("<", r"\u003c"))
 
 
 __all__ = ["DEFAULT_BUDGET_CHARACTERS", "MIN_BUDGET_CHARACTERS", "NOTICE", "Status", "refusal", "tool_output"]

@@ -26,8 +26,8 @@ _URL = regex.compile(
     regex.IGNORECASE,
 )
 _BARE_SCHEME = regex.compile(
-    r"(?<![a-z0-9_])(?:mailto|tel|sms|urn|javascript):(?=\S)|(?<![a-z0-9_])data:[\w.+/-]*(?:;[\w=.-]+)*,\S*",
-    regex.IGNORECASE,
+    r"(?<![A-Za-z0-9_])(?:(?i:mailto:)|tel:|sms:|urn:|javascript:)(?=\S)"  # "Tel:" in prose is a word
+    r"|(?<![A-Za-z0-9_])(?i:data:)(?:[\w.+-]+/[\w.+-]+|(?=;))(?:;[\w=.-]+)*,\S*"
 )
 _URL_MARKS = ("//", "／", "\\/", "www.")
 _SCHEMES_WITHOUT_HOST = ("mailto:", "tel:", "sms:", "urn:", "javascript:", "data:")
@@ -42,7 +42,7 @@ def without_links(text: str) -> str:
         text = _labels_only(text)
     if any(mark in lowered for mark in _URL_MARKS):
         text = _URL.sub(_host, text)
-    if any(scheme in lowered for scheme in _SCHEMES_WITHOUT_HOST):
+    if ":" in text and any(scheme in lowered for scheme in _SCHEMES_WITHOUT_HOST):
         text = _BARE_SCHEME.sub("", text)
     while "://" in text:  # joined up from pieces that were no URL by themselves
         text = text.replace("://", ":")

@@ -273,6 +273,12 @@ def test_control_tokens_of_model_servers_do_not_stand_in_the_output() -> None:
     assert "[note] a[i]" in output
 
 
+def test_a_response_made_by_hand_is_cleaned_too() -> None:
+    """A host may project results of its own; nothing hidden goes to the model by that way either."""
+    shown = read(tool_output(response(result("a\u202e\U000e0041b", title="\u200bT\u2066", locator="p.\u00ad1"))))
+    assert shown["results"] == [{"n": 1, "title": "T", "content": "ab", "locator": "p.1"}]
+
+
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60) | st.text('"\\{}[]:,\n<>/\u2028', max_size=60)
 ANY_RESULT = st.builds(
     lambda content, times, title, locator, citation: CitedResult(

@@ -39,6 +39,7 @@ SPOKEN = {
     "call tel:+4930123": "call +4930123",
     "urn:isbn:0451450523": "isbn:0451450523",
     "a data:text/html;base64,PGI+ b": "a  b",
+    "a:/tel:/b": "a:b",
     # Markdown
     "[the page](https://example.com/a)": "the page",
     "[the page](https://example.com/a_(b) 'title')": "the page",
@@ -66,6 +67,9 @@ UNTOUCHED = (
     "发布手册：第三章／第四章",
     "[1] Kim, 2026. [note](see below)",
     "data: 12, urn: vase",
+    "data:12,13,14",
+    "Tel:030-1234 or hotel:5",
+    "JavaScript:The Good Parts",
 )
 
 

@@ -158,7 +158,13 @@ def test_a_text_of_one_endless_character_is_cut_all_the_same() -> None:
     assert (len(cut), was_cut) == (100, True)
 
 
+@pytest.mark.timeout(10)
 def test_a_hundred_thousand_flags_are_cut_between_two() -> None:
-    """Flags pair up from the start of their run, however long it is."""
-    cut, _ = cut_text("🇩🇪" * 100_000, 4_001)
-    assert cut == "🇩🇪" * 2_000
+    """Flags pair up from the start of their run, and a long run costs no more for each of them."""
+    cut, _ = cut_text("🇩🇪" * 100_000, 120_001)
+    assert cut == "🇩🇪" * 60_000
+
+
+def test_a_joiner_goes_with_the_letter_it_joined() -> None:
+    """Behind a cut there is nothing left to join."""
+    assert cut_text("می\u200cخواهم", 3) == ("می", True)

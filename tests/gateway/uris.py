@@ -60,6 +60,8 @@ SHOWN: dict[str, str] = {
     "http://172.32.0.1/": "http://172.32.0.1/",
     "http://[2606:4700:4700::1111]/": "http://[2606:4700:4700::1111]/",
     "http://[2606:4700:4700:0:0:0:0:1111]:8080/": "http://[2606:4700:4700::1111]:8080/",
+    "http://[64:ff9b::808:808]/": "http://[64:ff9b::808:808]/",
+    "http://[2002:808:808::1]/": "http://[2002:808:808::1]/",
     # names that only look like private ones
     "https://localhost.example.com/": "https://localhost.example.com/",
     "https://internal.example.com/": "https://internal.example.com/",
@@ -97,6 +99,7 @@ DROPPED: tuple[str, ...] = (
     "https:\\\\example.com",
     "https://example.com\\@127.0.0.1/",
     "https://example.com\\.internal/",
+    "https://example.com/a\\b",
     "https://exam ple.com/",
     "https://exam\tple.com/",
     "https://example.com/\na",
