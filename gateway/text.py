@@ -25,20 +25,21 @@ _JOINING = (
     r"\p{Oriya}\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Balinese}"
     r"\p{Javanese}\p{Tai_Tham}"
 )
+_JOINED = rf"[[{_JOINING}]--[{_HIDDEN}]]"
+_MONGOLIAN = rf"[\p{{Mongolian}}--[{_HIDDEN}]]"
 _VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
 # Every exception looks only at neighbours that stay themselves: that is why cleaning twice changes nothing.
 _KEPT = (
-    rf"(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
+    rf"(?<={_JOINED})[\u200c\u200d](?={_JOINED})"
     rf"|(?<=[{_VIRAMAS}])[\u200c\u200d](?![\u200c\u200d])"
     r"|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]\ufe0f?)\u200d(?=\p{Extended_Pictographic})"
     r"|(?<=\p{Emoji})[\ufe0e\ufe0f]"
-    r"|(?<=\p{Mongolian})[\u180b-\u180d\u180f](?=\p{Mongolian}|\P{L})"
-    r"|(?<=\p{Mongolian})\u180e(?=\p{Mongolian})"
+    rf"|(?<={_MONGOLIAN})(?:[\u180b-\u180d\u180f]|\u180e(?={_MONGOLIAN}))"
     r"|(?<=\U0001f3f4)\U000e0067\U000e0062"
     r"(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
 _LINE_END = regex.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_HIDDEN_CHARACTER = regex.compile(rf"(?:{_KEPT})(*SKIP)(*FAIL)|[{_HIDDEN}]")
+_HIDDEN_CHARACTER = regex.compile(rf"(?V1)(?:{_KEPT})(*SKIP)(*FAIL)|[{_HIDDEN}]")
 
 # A flag is named first because `\X` counts all flags before it, every time.
 _GRAPHEME = regex.compile(r"\p{Regional_Indicator}{2}[\p{Grapheme_Extend}\p{Mc}\u200d]*+|\X")

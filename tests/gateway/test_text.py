@@ -11,7 +11,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
 AWKWARD = st.text(
     st.sampled_from(
         "aé的 \n.。क्ष"
-        "\u200d\u200c\u200b\ufe0f👩🏽🚀🇩🇪🏴\U000e0067\U000e0062\U000e007f\u0301\u202e\ud83d\ude00\rᠮ\u180e1#"
+        "\u200d\u200c\u200b\ufe0f👩🏽🚀🇩🇪🏴\U000e0067\U000e0062\U000e007f\u0301\u202e\ud83d\ude00\rᠮ\u180e\u180b\u06001#"
     ),
     max_size=80,
 )
@@ -57,6 +57,8 @@ HIDDEN = {
     "soft hyphen": ("hand\u00adbook", "handbook"),
     "fillers": ("a\u3164\u115f\u1160\uffa0\u034f\u17b4b", "ab"),
     "interlinear notes": ("a\ufff9b\ufffac\ufffb", "abc"),
+    "a joiner beside a selector that goes": ("\u0600\u200c\u180b", "\u0600"),
+    "a Mongolian selector without a letter": ("\u180e a\u180b", " a"),
     "invisible operators": ("a\u2061b\u2062c\u2064", "abc"),
     "private use": ("a\ue000\U000f0000\U0010fffdb", "ab"),
     "noncharacters": ("a\ufffe\uffff\ufdd0b", "ab"),
