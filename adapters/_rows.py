@@ -8,10 +8,10 @@ from knowledge_provider import KnowledgeResult
 from ._values import ScoreKind, SourceFields, is_web_address, result_of, text_of
 
 LIST_NAMES = ("results", "documents", "records", "chunks", "hits", "matches", "data", "items", "result")
-_CONTENT_KEYS = ("content", "text", "page_content", "snippet", "chunk", "statement", "body", "summary")
+CONTENT_KEYS = ("content", "text", "page_content", "snippet", "chunk", "statement", "body", "summary")
 _ID_KEYS = ("id", "chunk_id", "_id", "uuid")
 _SCORE_KEYS = ("score", "similarity", "relevance_score", "_score")
-_TAKEN = {*_CONTENT_KEYS, *_ID_KEYS, *_SCORE_KEYS, "source", "metadata"}
+_TAKEN = {*CONTENT_KEYS, *_ID_KEYS, *_SCORE_KEYS, "source", "metadata"}
 
 
 def results_of(
@@ -34,7 +34,7 @@ def _result(row: Any, fields: SourceFields | None, score_kind: ScoreKind) -> Kno
     metadata = {**flat, **given} if isinstance(given, Mapping) else flat
     return result_of(
         *(row.get(key) for key in _ID_KEYS),
-        content=_first_text(row, _CONTENT_KEYS),
+        content=_first_text(row, CONTENT_KEYS),
         metadata=metadata,
         score=next((row[key] for key in _SCORE_KEYS if row.get(key) is not None), None),
         score_kind=score_kind,
@@ -56,4 +56,4 @@ def _known_source(source: object) -> dict[str, object]:
     return {**{name: source.get(name) for name in ("id", "title", "uri", "locator")}, "mime_type": mime_type}
 
 
-__all__ = ["LIST_NAMES", "results_of"]
+__all__ = ["CONTENT_KEYS", "LIST_NAMES", "results_of"]
