@@ -91,7 +91,8 @@ class LibraryEndpoints:
         return web.json_response(body, status=201 if outcome.status == "added" else 200)
 
     async def _remove(self, request: web.Request, owner: str) -> web.Response:
-        document = await asyncio.to_thread(self._library.remove, request.match_info["document"], owner_id=owner)
+        document = await asyncio.to_thread(self._library.show, request.match_info["document"], owner_id=owner)
+        await asyncio.to_thread(self._library.remove, document.document_id, owner_id=owner)
         await self._uploads.forget(owner, Path(document.path))
         return web.Response(status=204)
 

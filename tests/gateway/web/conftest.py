@@ -1,0 +1,63 @@
+"""A real Chromium in front of a real gateway, both on this machine."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+from playwright.async_api import Page, async_playwright
+
+from gateway.application import GatewayApplication, create_gateway_application
+from gateway.settings import GatewaySettings
+from tests.gateway.web.browser import installed
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+OpenPage = Callable[..., Awaitable[Page]]
+Serve = Callable[..., Awaitable[GatewayApplication]]
+
+
+@pytest_asyncio.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    """Start gateways: ``await serve(provider)`` or ``await serve(library=folder)``; all end with the test."""
+    async with AsyncExitStack() as stack:
+
+        async def start(provider: Any = None, *, library: Any = None, **settings: Any) -> GatewayApplication:
+            application = create_gateway_application(
+                provider, library=library, store=tmp_path / "store", settings=GatewaySettings(**settings)
+            )
+            return await stack.enter_async_context(application)
+
+        yield start
+
+
+@pytest_asyncio.fixture
+async def open_page() -> AsyncIterator[OpenPage]:
+    """Open the page of a gateway: ``await open_page(url, flags=[...], permissions=[...])``; it must log no error."""
+    async with AsyncExitStack() as stack:
+        playwright = await stack.enter_async_context(async_playwright())
+        complaints: list[str] = []
+
+        async def opened(url: str, *, flags: tuple[str, ...] = (), connected: bool = True, **context: Any) -> Page:
+            browser = await playwright.chromium.launch(
+                executable_path=installed("chromium"), args=[*FLAGS, *flags], timeout=30_000
+            )
+            stack.push_async_callback(browser.close)
+            page = await (await browser.new_context(locale="en-US", **context)).new_page()
+            page.set_default_timeout(10_000)
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            await page.goto(url)
+            if connected:
+                await page.wait_for_selector("#state-model:not([hidden])")
+            return page
+
+        yield opened
+    assert not complaints
