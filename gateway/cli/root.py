@@ -17,6 +17,7 @@ _COMMANDS = {
     "check": ("gateway.cli.check", "check", "Run the conformance checks on your own provider."),
     "demo": ("gateway.cli.demo", "demo", "Three spoken questions to a folder of documents, with citations."),
     "doctor": ("gateway.cli.doctor", "doctor", "Say what is configured, reachable and missing."),
+    "mcp": ("gateway.cli.mcp", "mcp", "Offer the knowledge tool to any MCP client."),
     "providers": ("gateway.cli.providers", "providers", "List the retrieval systems that can be mounted by name."),
     "serve": ("gateway.cli.serve", "serve", "Run the gateway."),
     "token": ("gateway.token_commands", "token", "Create, list and revoke access tokens."),

@@ -48,7 +48,7 @@ def serve(
         raise Complaint("--provider and --library exclude each other: one gateway mounts one provider.")
     try:
         settings = GatewaySettings.from_environment(host=host, port=port, upstream=upstream, tokens_file=tokens_file)
-        mounted = _named_provider(provider, provider_config) if provider else None
+        mounted = named_provider(provider, provider_config) if provider else None
         folder = checked_folder(library) if library else None
         application = create_gateway_application(mounted, library=folder, settings=settings)
     except InvalidSetting as error:
@@ -56,7 +56,7 @@ def serve(
     sys.exit(run(_serve(application)))
 
 
-def _named_provider(name: str, config: Path | None) -> KnowledgeRetrievalProvider:
+def named_provider(name: str, config: Path | None) -> KnowledgeRetrievalProvider:
     from ..providers import load_provider
 
     return load_provider(name, _config(config) if config else {})
