@@ -172,8 +172,10 @@ def _text(value: object, limit: int) -> tuple[str | None, bool]:
     if not isinstance(value, str):
         return None, False
     opening = str.__getitem__(value, slice(limit * _READ_AHEAD))
-    text, was_cut = cut_text(clean_text(opening).strip(), limit)
-    return text or None, was_cut or str.__len__(value) > len(opening)
+    text, goes_on = clean_text(opening).strip(), str.__len__(value) > len(opening)
+    # What was not read may belong to the last character, so that one is not trusted to be whole.
+    text, was_cut = cut_text(text, min(limit, max(0, len(text) - goes_on)))
+    return text or None, was_cut or goes_on
 
 
 def _identifier(value: object, limit: int) -> str | None:

@@ -48,7 +48,7 @@ _PLAIN = r"\n -~А-яء-ي一-鿿ぁ-ゖァ-ヺ가-힣"
 _SURE_BOUNDARY = regex.compile(rf"(?V1)(?r)(?<=[{_PLAIN}])(?=[{_PLAIN}\p{{L}}--[ำຳ\p{{Script=Hangul}}]])")
 _SENTENCE_END = regex.compile(r"(?r)[.!?…][\"'”’)\]]*(?=\s)|[。！？｡؟।][”’」』）]*|\n")
 _WORD_END = regex.compile(r"(?r)\s")
-_DANGLING = " \t\n\u3000\u200c\u200d"
+_DANGLING = " \t\n\u3000\u200c\u200d\u180e"
 _NEAR = 200
 _NEAR_WORD = 40
 

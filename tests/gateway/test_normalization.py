@@ -274,6 +274,7 @@ def test_a_cut_does_not_fall_inside_an_emoji() -> None:
     """Four families of which the last does not fit are three families."""
     family = "👨\u200d👩\u200d👧\u200d👦"
     assert set(only(content=family * 1_000).content.split(family)) == {""}
+    assert set(only(content="\u200b" * 5_000 + family * 1_000).content.split(family)) == {""}
 
 
 def test_a_private_uri_is_dropped_and_a_public_one_is_kept() -> None:

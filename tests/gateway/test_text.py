@@ -170,3 +170,4 @@ def test_a_hundred_thousand_flags_are_cut_between_two() -> None:
 def test_a_joiner_goes_with_the_letter_it_joined() -> None:
     """Behind a cut there is nothing left to join."""
     assert cut_text("می\u200cخواهم", 3) == ("می", True)
+    assert cut_text("ᠬᠠᠷ\u180eᠠ", 4) == ("ᠬᠠᠷ", True)
