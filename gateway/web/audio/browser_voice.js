@@ -1,9 +1,11 @@
 // The browser's own voice and ears, for a model that has none.
 
-const Recognition = globalThis.SpeechRecognition ?? globalThis.webkitSpeechRecognition;
+function recognition() {
+  return globalThis.SpeechRecognition ?? globalThis.webkitSpeechRecognition;
+}
 
 export function canListen() {
-  return Recognition !== undefined;
+  return recognition() !== undefined;
 }
 
 export function canSpeak() {
@@ -43,7 +45,7 @@ export class BrowserEars {
 
   start() {
     this.wanted = true;
-    this.recognition = new Recognition();
+    this.recognition = new (recognition())();
     this.recognition.continuous = true;
     this.recognition.lang = navigator.language;
     this.recognition.addEventListener("speechstart", () => this.on.onspeech());

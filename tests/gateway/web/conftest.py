@@ -31,9 +31,10 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
     async with AsyncExitStack() as stack:
 
         async def start(provider: Any = None, *, library: Any = None, **settings: Any) -> GatewayApplication:
-            application = create_gateway_application(
-                provider, library=library, store=tmp_path / "store", settings=GatewaySettings(**settings)
-            )
+            # A gateway lets running work end before it closes; here it goes away in the middle of it.
+            chosen = GatewaySettings(**{"drain_seconds": 0.0, **settings})
+            store = tmp_path / "store"
+            application = create_gateway_application(provider, library=library, store=store, settings=chosen)
             return await stack.enter_async_context(application)
 
         yield start
