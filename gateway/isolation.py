@@ -115,11 +115,11 @@ class Isolation:
         if self._own_loop is not None:
             self._own_loop.close()
 
-    def _on_own_loop(self, call: Call, stopped: StopSignal) -> _Running:
+    def _on_own_loop(self, call: Call, _: StopSignal) -> _Running:
         assert self._own_loop is not None  # noqa: S101 - run_async chose this function because it is not
         there, here = self._own_loop.loop(), asyncio.get_running_loop()
         ended: asyncio.Future[_Outcome] = here.create_future()
-        steps = _Steps(call, stopped)
+        steps = _Steps(call)
         context = contextvars.copy_context()
         tasks: list[asyncio.Task[_Outcome]] = []
 
@@ -175,17 +175,14 @@ async def _ended(
 class _Steps:
     """Drives a coroutine step by step, so that one which refuses to be cancelled can be let go of."""
 
-    def __init__(self, call: Call, stopped: StopSignal) -> None:
+    def __init__(self, call: Call) -> None:
         self._call = call
-        self._stopped = stopped
         self._given_up = False
 
     def give_up(self) -> None:
         self._given_up = True
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        if self._stopped.is_set():
-            raise asyncio.CancelledError
         foreign = _awaited(self._call).__await__()
         step: Callable[[Any], Any] = foreign.send
         signal: BaseException | None = None
@@ -227,8 +224,8 @@ def _attempt(call: Call) -> _Outcome:
         return _Outcome(error=error)
 
 
-def _in_task(call: Call, stopped: StopSignal) -> _Running:
-    steps = _Steps(call, stopped)
+def _in_task(call: Call, _: StopSignal) -> _Running:
+    steps = _Steps(call)
     task = asyncio.create_task(_outcome(steps))
 
     def give_up() -> None:

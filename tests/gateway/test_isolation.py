@@ -267,6 +267,16 @@ async def test_a_call_cancelled_before_it_starts_is_never_made(isolation: Isolat
     assert calls == []
 
 
+async def test_a_plain_call_that_was_stopped_on_its_way_to_a_thread_is_never_made(isolation: Isolation) -> None:
+    """A thread cannot be cancelled, so it looks before it starts."""
+    calls: list[int] = []
+    stopped = StopSignal()
+    stopped.set()
+    async with asyncio.timeout(5):
+        await run(isolation, lambda: calls.append(1), plain=True, stopped=stopped)
+    assert calls == []
+
+
 @pytest.mark.parametrize("plain", [False, True])
 async def test_past_the_bound_new_calls_are_refused_at_once(
     isolation: Isolation, foreign: Foreign, plain: bool

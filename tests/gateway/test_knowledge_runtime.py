@@ -349,6 +349,26 @@ async def test_a_rested_provider_is_asked_again_and_recovers() -> None:
         assert (await runtime.health()).status == "ready"
 
 
+async def test_a_cancelled_try_does_not_lock_a_rested_provider_out() -> None:
+    """A barge-in during the one trial call teaches nothing; the next call tries."""
+    provider = Provider(OSError("down"))
+    async with (
+        asyncio.timeout(5),
+        FrontendKnowledgeRuntime(provider, breaker_failures=1, breaker_cool_down_seconds=0) as runtime,
+    ):
+        with pytest.raises(ProviderUnavailable):
+            await ask(runtime)
+        provider.gate.clear()
+        provider.started.clear()
+        trial = asyncio.create_task(ask(runtime))
+        await provider.started.wait()
+        trial.cancel()
+        await asyncio.wait([trial])
+        provider.gate.set()
+        provider.answer = [PASSAGE]
+        assert (await ask(runtime)).status == "ok"
+
+
 async def test_one_owners_refusals_do_not_make_the_provider_rest_for_others() -> None:
     """Forbidden is an answer; only silence and breakdown open the breaker."""
     provider = Provider(ProviderForbidden("search"))
@@ -434,6 +454,18 @@ async def test_without_a_time_to_live_nothing_is_cached() -> None:
     async with FrontendKnowledgeRuntime(provider, cache_ttl_seconds=0) as runtime:
         await ask(runtime)
         await ask(runtime)
+    assert len(provider.calls) == 2
+
+
+async def test_empty_answers_are_remembered_for_their_own_shorter_time() -> None:
+    """A document that was just added is found soon."""
+    provider = Provider([])
+    async with FrontendKnowledgeRuntime(provider, empty_cache_ttl_seconds=0) as runtime:
+        assert (await ask(runtime)).status == "no_results"
+        provider.answer = [PASSAGE]
+        assert (await ask(runtime)).status == "ok"
+        provider.answer = []
+        assert (await ask(runtime)).status == "ok"
     assert len(provider.calls) == 2
 
 
@@ -546,6 +578,31 @@ async def test_a_close_that_hangs_is_left_behind(isolation: Any, caplog: pytest.
     async with asyncio.timeout(5):
         await FrontendKnowledgeRuntime(Hangs(), isolation=isolation, close_timeout_seconds=0.02).aclose()
     assert "did not close within 0.02 s" in caplog.text
+
+
+def test_a_process_ends_although_its_provider_ignores_cancellation() -> None:
+    """After closing, nothing of the provider holds up the end of the event loop."""
+    released = threading.Event()
+
+    class Ignores(Provider):
+        async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+            while not released.is_set():
+                try:
+                    await asyncio.sleep(0.005)
+                except asyncio.CancelledError:
+                    continue
+
+    async def main() -> None:
+        async with FrontendKnowledgeRuntime(Ignores(), timeout_seconds=0.02) as runtime:
+            with pytest.raises(RetrievalTimedOut):
+                await ask(runtime)
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+    thread.start()
+    thread.join(5)
+    ended = not thread.is_alive()
+    released.set()
+    assert ended
 
 
 async def test_a_close_that_raises_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:

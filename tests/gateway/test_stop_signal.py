@@ -22,7 +22,12 @@ def test_a_thread_can_wait_for_it() -> None:
     """It is a threading.Event, as context.cancelled is for plain functions."""
     signal = StopSignal()
     seen = threading.Event()
-    thread = threading.Thread(target=lambda: signal.wait(5) and seen.set(), daemon=True)
+
+    def wait() -> None:
+        if signal.wait(5):
+            seen.set()
+
+    thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     signal.set()
     thread.join(5)
