@@ -2,11 +2,12 @@
 
 import asyncio
 import gzip
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
+import pytest_asyncio
 from aiohttp import web
 
 from adapters._json_client import http_failure
@@ -18,6 +19,18 @@ if TYPE_CHECKING:
     from tests.adapters.conftest import Loopback
 
 Make = Callable[..., Any]
+
+MADE: list[HttpProvider] = []
+
+
+@pytest_asyncio.fixture(autouse=True)
+async def closed_afterwards() -> AsyncIterator[None]:
+    """Close what a test made, as a gateway would."""
+    yield
+    while MADE:
+        await MADE.pop().close()
+
+
 ROW = {
     "id": "chunk-42",
     "content": "Releases require two reviewers.",
@@ -28,7 +41,8 @@ ROW = {
 
 
 def provider(url: str, **options: Any) -> HttpProvider:
-    return HttpProvider(f"{url}/search", key="company", label="Company", **options)
+    MADE.append(HttpProvider(f"{url}/search", key="company", label="Company", **options))
+    return MADE[-1]
 
 
 async def test_the_canonical_request_carries_both_objects_apart(
@@ -52,7 +66,6 @@ async def test_the_canonical_request_carries_both_objects_apart(
     assert result.score == 0.91
     assert result.source.mime_type == "text/markdown"
     assert result.metadata == {"department": "engineering"}
-    await company.close()
 
 
 async def test_build_and_rows_translate_any_other_service(
@@ -70,7 +83,6 @@ async def test_build_and_rows_translate_any_other_service(
     assert result.content == "Two reviewers."
     assert (result.source.uri, result.source.locator) == ("https://docs.example.com/a", "page=7")
     assert result.score is None
-    await company.close()
 
 
 async def test_two_owners_asking_at_once_never_see_each_other(
@@ -97,7 +109,6 @@ async def test_two_owners_asking_at_once_never_see_each_other(
             calls = [company.retrieve(request_for(), context_for(owner, seconds=15)) for owner in owners]
             answers = await asyncio.gather(*calls)
             assert [[result.id for result in results] for results in answers] == [[owner] for owner in owners]
-    await company.close()
 
 
 async def test_a_hundred_barge_ins_leave_the_pool_idle(
@@ -128,7 +139,6 @@ async def test_a_hundred_barge_ins_leave_the_pool_idle(
         assert [connection for connection in pool.connections if not connection.is_idle()] == []
         service.replies([ROW])
         assert len(await company.retrieve(request_for(), context_for())) == 1
-    await company.close()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +175,6 @@ async def test_every_status_is_one_of_our_codes_and_only_503_is_tried_again(
     assert caught.value.code == code
     assert len(service.requests) == attempts
     assert "s3cret" not in everything_about(caught.value)
-    await company.close()
 
 
 async def test_retry_after_is_told_and_not_slept(service: "Loopback", request_for: Make, context_for: Make) -> None:
@@ -175,7 +184,6 @@ async def test_retry_after_is_told_and_not_slept(service: "Loopback", request_fo
     with pytest.raises(RetrievalError, match=r"60\.0 s"):
         await company.retrieve(request_for(), context_for())
     assert len(service.requests) == 1
-    await company.close()
 
 
 def vendor_exceptions() -> list[type[Exception]]:
@@ -203,7 +211,6 @@ async def test_a_dead_port_is_unavailable(unused_tcp_port: int, request_for: Mak
     with pytest.raises(RetrievalError) as caught:
         await company.retrieve(request_for(), context_for())
     assert caught.value.code == "knowledge_unavailable"
-    await company.close()
 
 
 async def test_a_body_that_drips_for_ever_meets_the_total_deadline(
@@ -224,7 +231,6 @@ async def test_a_body_that_drips_for_ever_meets_the_total_deadline(
         with pytest.raises(RetrievalError) as caught:
             await company.retrieve(request_for(), context_for())
     assert caught.value.code == "knowledge_timeout"
-    await company.close()
 
 
 @pytest.mark.parametrize(
@@ -248,7 +254,6 @@ async def test_an_answer_that_cannot_be_read_is_a_typed_error(
     with pytest.raises(RetrievalError, match=problem) as caught:
         await company.retrieve(request_for(), context_for())
     assert caught.value.code == "knowledge_bad_response"
-    await company.close()
 
 
 async def test_odd_values_inside_good_json_cost_only_themselves(
@@ -265,7 +270,6 @@ async def test_odd_values_inside_good_json_cost_only_themselves(
     assert second.content == "no id"
     assert len(second.id) == 24
     assert second.score is None
-    await company.close()
 
 
 async def test_a_compressed_body_that_was_not_asked_for_is_refused(
@@ -277,7 +281,6 @@ async def test_a_compressed_body_that_was_not_asked_for_is_refused(
     with pytest.raises(RetrievalError, match="compressed"):
         await company.retrieve(request_for(), context_for())
     assert service.requests[0].headers["Accept-Encoding"] == "identity"
-    await company.close()
 
 
 async def test_min_score_and_score_kind_are_the_hosts_choice(
@@ -311,7 +314,6 @@ async def test_filters_are_refused_unless_the_service_applies_them(
         await company.retrieve(request_for(filters={"a": float("nan")}), context_for())
     assert caught.value.code == "knowledge_invalid_request"
     assert service.requests == []
-    await company.close()
 
 
 async def test_proxies_of_the_environment_are_not_used_unless_asked(
@@ -327,7 +329,6 @@ async def test_proxies_of_the_environment_are_not_used_unless_asked(
     with pytest.raises(RetrievalError):
         await asked.retrieve(request_for(), context_for())
     await company.close()
-    await asked.close()
 
 
 @pytest.mark.parametrize(
@@ -360,7 +361,6 @@ async def test_the_guard_refuses_inner_addresses_however_they_are_written(
             await company.retrieve(request_for(), context_for())
     assert caught.value.code in ("knowledge_forbidden", "knowledge_unavailable")
     assert service.requests == []
-    await company.close()
 
 
 async def test_the_guard_connects_to_the_address_it_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,7 +413,6 @@ async def test_health_asks_the_url_it_was_given(service: "Loopback") -> None:
     assert health.status == "unavailable"
     assert "hunter2" not in health.message
     assert (await provider(service.url).health()).ok
-    await company.close()
 
 
 async def test_a_client_of_the_hosts_is_used_and_left_open(
