@@ -85,16 +85,17 @@ class SqlDataEngine:
 
     def _statement(self, held: SqlObject, query: RecordQuery) -> sa.Select[Any]:
         key = held.table.c[held.id_column]
+        dialect = self._engine.dialect.name
         unknown = [name for name in query.fields if name not in held.table.c]
         if unknown:
             raise InvalidWhere(f"Object {query.object!r} has no field {unknown[0]!r}.")
         statement = sa.select(key, *(held.table.c[name].label(f"field_{name}") for name in query.fields))
         statement = statement.where(condition(query.where, held.table)).order_by(key).limit(query.limit)
         if query.ids is not None:
-            parsed = [value for one in query.ids if (value := key_from(key, one)) is not None]
+            parsed = [value for one in query.ids if (value := key_from(key, one, dialect)) is not None]
             statement = statement.where(key.in_(parsed))
         if query.after is not None:
-            statement = statement.where(key > key_from(key, query.after))
+            statement = statement.where(key > key_from(key, query.after, dialect))
         return statement
 
     async def _introduce(self, connection: AsyncConnection, caller: ExecutionContext) -> None:
@@ -128,14 +129,25 @@ async def _verify_table(connection: AsyncConnection, name: str, table: sa.Table)
         raise DataEngineUnsafe(f"Object {name!r} is owned by the role of callers, whom its policies skip. FORCE them.")
 
 
-def key_from(column: sa.Column[Any], text: str) -> Any:
-    """The key that is written as ``text``, or `None`: ``"7"`` is 7, but ``"07"`` and a full-width seven are nothing."""
+def key_from(column: sa.Column[Any], text: str, dialect: str) -> Any:
+    """The key that is written as ``text``, or `None`: ``"7"`` is 7, but ``"07"`` and a full-width seven are nothing.
+
+    What the database could not even compare is nothing too: one forged id must not fail the look-up of all others.
+    """
     held = column.type.python_type
     try:
         key = held(text)
     except (ValueError, TypeError, ArithmeticError):
         return None
-    return key if str(key) == text else None
+    if isinstance(key, int) and not -(2 ** _bits(column, dialect)) <= key < 2 ** _bits(column, dialect):
+        return None
+    return key if str(key) == text and "\0" not in text else None
+
+
+def _bits(column: sa.Column[Any], dialect: str) -> int:
+    if dialect == "sqlite" or isinstance(column.type, sa.BigInteger):
+        return 63
+    return 15 if isinstance(column.type, sa.SmallInteger) else 31
 
 
 __all__ = ["SqlDataEngine", "SqlObject", "key_from"]
