@@ -12,7 +12,7 @@ Every method takes one thing that happened and returns what to do about it, in o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from .actions import Action, Answer, CallKey, CancelResponse, Create, EndWait, Refuse, RetryLater, Start, Stop
@@ -72,13 +72,13 @@ class CallTable:
         """A response began. Cancels it at once when it is a follow-up that nobody wants any more."""
         asked = self.slot.created(response_id, metadata)
         response = self._response(response_id)
+        claimed = self._claim() if asked is None or (asked.in_conversation and not asked.follow_up) else []
         if asked is None:
-            self._follow_up = None  # what the model began by itself has our outputs before it
-            return []
+            return claimed
         response.turn, response.depth = asked.turn, asked.depth
         response.overrides = asked.event.get("response") or {}
         if not asked.stale:
-            return []
+            return claimed
         response.stale = response.superseded = True
         return [CancelResponse(response_id)]
 
@@ -128,10 +128,10 @@ class CallTable:
         self.turn += 1
         return self._supersede("turn_detected") if interrupts else []
 
-    def speech_stopped(self, *, model_answers: bool = True) -> list[Action]:
-        """The user stopped; ``model_answers`` says that the model begins a response by itself."""
+    def speech_stopped(self) -> list[Action]:
+        """The user stopped; where the model answers by itself, it is given a moment to begin."""
         self.slot.speaking = False
-        if self._follow_up and model_answers:
+        if self._follow_up and self.slot.model_answers:
             return [RetryLater(1.0)]
         return self._drive()
 
@@ -143,8 +143,8 @@ class CallTable:
         if not busy or asked.attempts >= MAX_ATTEMPTS:
             return [EndWait(asked.owed_for, "failed", "follow_up_refused"), *self._drive()]
         asked.attempts += 1
-        self._follow_up = asked
-        return [RetryLater(0.2 * 2**asked.attempts)] if self.slot.free else []
+        actions, self._follow_up = self._claim(), asked
+        return [*actions, *([RetryLater(0.2 * 2**asked.attempts)] if self.slot.free else [])]
 
     def connection_lost(self) -> list[Action]:
         """The model's session is gone with all it knew: fail everything here, send nothing."""
@@ -154,7 +154,7 @@ class CallTable:
         actions += self._end_waits("failed", "connection_lost")
         actions += [EndWait(None, "failed", "connection_lost", one.metadata) for one in asked]
         self._responses.clear()
-        self.slot = ResponseSlot(echoes_metadata=self.slot.echoes_metadata)
+        self.slot = replace(self.slot, asked=[], active=set(), speaking=False)
         return actions
 
     # --- what the client says
@@ -163,8 +163,10 @@ class CallTable:
         """The client asks for a response; held back while outputs are still to come."""
         asked = Asked(event, follow_up=False, turn=self.turn)
         waiting = [response for response in self._responses.values() if self._waits(response)]
+        if asked.in_conversation and self._follow_up and self._follow_up.owed_for:
+            return [Refuse(event)]
         if not asked.in_conversation or not waiting:
-            return self._ask(asked)
+            return [*(self._claim() if asked.in_conversation else []), *self._ask(asked)]
         if self._parked or not all(response.done and not response.owed for response in waiting):
             return [Refuse(event)]
         self._parked = asked
@@ -242,6 +244,7 @@ class CallTable:
         actions: list[Action] = self._answers(response)
         del self._responses[response.id]
         if self._waits(response) and not response.has_client_calls:
+            actions += self._claim()
             self._follow_up = self._follow_up_of(response)
         return actions + self._drive()
 
@@ -273,6 +276,11 @@ class CallTable:
             due, self._follow_up = self._follow_up, None
             return self._ask(due)
         return []
+
+    def _claim(self) -> list[Action]:
+        """Another response than ours uses the outputs: the follow-up that was still to come is not needed."""
+        claimed, self._follow_up = self._follow_up, None
+        return [EndWait(claimed.owed_for, "cancelled", "superseded")] if claimed and claimed.owed_for else []
 
     def _ask(self, asked: Asked) -> list[Action]:
         self.slot.ask(asked)

@@ -35,7 +35,7 @@ class ClientSide:
             self._refuse(event, "reserved_tool_name", str(problem), "session.tools")
             return
         if isinstance(session, dict):
-            core.rules.update(session)
+            core.take_rules(session)
             core.memory.updated(session)
         core.update_session(offered, ours=False)
 

@@ -66,7 +66,7 @@ class ModelSide:
 
     def _session_updated(self, event: Event) -> None:
         session = event.get("session") or {}
-        self._core.rules.update(session)
+        self._core.take_rules(session)
         if self._core.acknowledged():
             self._core.to_client([{**event, "session": self._core.offer.without_ours(session)}])
 
@@ -128,7 +128,7 @@ class ModelSide:
 
     def _speech_stopped(self, event: Event) -> None:
         self._pass(event)
-        self._core.perform(self._core.table.speech_stopped(model_answers=self._core.rules.model_answers))
+        self._core.perform(self._core.table.speech_stopped())
 
     def _error(self, event: Event) -> None:
         core, error = self._core, event.get("error") or {}

@@ -35,11 +35,15 @@ class Asked:
 
 @dataclass(slots=True)
 class ResponseSlot:
-    """Which responses were asked for, which runs, and whether the user is speaking."""
+    """Which responses were asked for, which runs, and whether the user is speaking.
+
+    ``model_answers``: the model begins responses by itself. ``echoes_metadata``: it was seen to give metadata back.
+    """
 
     asked: list[Asked] = field(default_factory=list)
     active: set[str] = field(default_factory=set)
     speaking: bool = False
+    model_answers: bool = True
     echoes_metadata: bool = False
 
     @property
@@ -69,9 +73,11 @@ class ResponseSlot:
     def _match(self, metadata: Mapping[str, Any]) -> Asked | None:
         if self.echoes_metadata or FOLLOW_UP_MARK in metadata:
             return next((asked for asked in self.asked if (asked.metadata or {}) == metadata), None)
-        first = self.asked[0] if self.asked else None
+        if self.speaking or not self.model_answers:
+            return self.asked[0] if self.asked else None
         # What the model begins after the user has spoken is the answer to that, not what we had asked for before.
-        return None if first and first.stale and not self.speaking else first
+        self.asked = [asked for asked in self.asked if not asked.stale]
+        return self.asked[0] if self.asked else None
 
     def rejected(self, event_id: str) -> Asked | None:
         """Forget what was asked under this event id and return it."""

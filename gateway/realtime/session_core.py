@@ -4,7 +4,7 @@ Nothing here waits or needs an event loop: what is to be sent is put on a lane, 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -106,6 +106,11 @@ class SessionCore:
         """Send a ``session.update``, and remember whose its acknowledgement will be."""
         self._acknowledgements.append(ours)
         self.to_model({**event, "event_id": self.event_id()} if ours else event)
+
+    def take_rules(self, session: Mapping[str, Any]) -> None:
+        """Follow what a session says about interruptions."""
+        self.rules.update(session)
+        self.table.slot.model_answers = self.rules.model_answers
 
     def acknowledged(self) -> bool:
         """A ``session.updated`` came: say whether the client is to see it."""
