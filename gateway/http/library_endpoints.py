@@ -74,7 +74,11 @@ class LibraryEndpoints:
 
     async def _show(self, request: web.Request, owner: str) -> web.Response:
         document = await asyncio.to_thread(self._library.show, request.match_info["document"], owner_id=owner)
-        headings = [{"text": one.text, "level": one.level, "locator": one.locator} for one in document.headings]
+        # Where the file lies on this machine is nobody's business here; the place in it is.
+        headings = [
+            {"text": one.text, "level": one.level, "locator": one.locator.removeprefix(document.path)}
+            for one in document.headings
+        ]
         return web.json_response({**self._summary(document, owner), "headings": headings})
 
     async def _upload(self, request: web.Request, owner: str) -> web.Response:

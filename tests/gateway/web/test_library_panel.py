@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import FilePayload, Page
 
 from tests.gateway.web.browser import ask, text_of, turn
 from tests.gateway.web.conftest import OpenPage, Serve
@@ -83,7 +83,8 @@ async def test_each_unreadable_file_has_its_own_sentence_and_the_others_go_in(
     gateway = await serve(library=folder)
     page = await open_page(gateway.http_url)
     files = [("empty.md", b" \n"), ("tune.wav", b"RIFF\x00\x00\x00\x00WAVE"), ("kettle.md", KETTLE.encode())]
-    await page.set_input_files("#files", [{"name": n, "mimeType": "", "buffer": content} for n, content in files])
+    payloads: list[FilePayload] = [{"name": name, "mimeType": "", "buffer": content} for name, content in files]
+    await page.set_input_files("#files", payloads)
     await page.wait_for_selector(".upload:nth-child(3).finished")
     texts = await page.locator(".upload").all_inner_texts()
     assert "empty" in texts[0].split("\n", 1)[1]
