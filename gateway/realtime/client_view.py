@@ -13,6 +13,8 @@ from .tool_offer import ToolOffer
 
 Event = dict[str, Any]
 
+_REMEMBERED = 8
+
 
 class ClientView:
     """The view of one session. Every method returns the events to send on, possibly none."""
@@ -63,6 +65,8 @@ class ClientView:
             return []
         if showing == "swallow":
             self._owed[response_id] = self._held.pop(response_id)
+            if len(self._owed) > _REMEMBERED:
+                del self._owed[next(iter(self._owed))]
             return []
         released = self._release(response_id)
         self._open.pop(response_id, None)
@@ -95,7 +99,6 @@ class ClientView:
         if created is None or response_id is None:
             return []
         self._open[response_id] = created
-        self._owed.clear()
         return [created]
 
     def _public(self, response: Mapping[str, Any]) -> Event:
