@@ -157,8 +157,9 @@ async def no_blocking(bench: Bench) -> str:
     """The event loop stays free while the provider works."""
     limit = bench.conditions.max_block_seconds
     longest = await _longest_pause(bench)
-    if longest > limit:  # once more: a busy machine pauses now and then, a blocking provider each time
-        longest = min(longest, await _longest_pause(bench))
+    for _ in range(4):  # a busy machine pauses now and then, a blocking provider each time
+        if longest > limit:
+            longest = min(longest, await _longest_pause(bench))
     if longest > limit:
         blocked = f"It blocked the event loop for {longest * 1000:.0f} ms"
         raise CheckFailed(f"{blocked}; write a plain 'def retrieve', which runs in a thread, or await.")
