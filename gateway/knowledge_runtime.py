@@ -36,9 +36,20 @@ from .isolation import IsolationMode
 from .mounted_provider import MountedProvider
 from .normalization import NormalizedResults, candidate_bound, normalize
 from .projection import NOTICE
-from .query_key import flight_key
+from .query_key import FlightKey, flight_key
+from .speculation import PrefetchCounts, Speculations
 from .stop_signal import StopSignal
-from .telemetry import RESULTS, RETRIEVAL_QUERY, RETRIEVAL_TOP_K, CallRecord, Telemetry
+from .telemetry import (
+    NORMALIZED,
+    PROVIDER_ANSWERED,
+    PROVIDER_ASKED,
+    RESULTS,
+    RETRIEVAL_QUERY,
+    RETRIEVAL_TOP_K,
+    CallRecord,
+    Telemetry,
+    moment,
+)
 from .text import clean_text
 from .turns import Turn, Turns
 
@@ -65,6 +76,7 @@ class FrontendKnowledgeRuntime:
         empty_cache_ttl_seconds: float = 5.0,
         breaker_failures: int = 5,
         breaker_cool_down_seconds: float = 10.0,
+        max_speculations: int = 4,
         close_timeout_seconds: float = 5.0,
         record_query_text: bool = False,
         tracer_provider: TracerProvider | None = None,
@@ -83,10 +95,14 @@ class FrontendKnowledgeRuntime:
         self._breaker = CircuitBreaker(breaker_failures, breaker_cool_down_seconds)
         self._flights: SingleFlight[NormalizedResults] = SingleFlight()
         self._cache: TtlCache[NormalizedResults] = TtlCache()
+        self._changes = 0
         self._turns = Turns()
         self._closing: asyncio.Task[None] | None = None
         self.telemetry = Telemetry(
             self.key, lambda: self.abandoned, tracer_provider=tracer_provider, meter_provider=meter_provider
+        )
+        self._ahead = Speculations(
+            self.telemetry.speculation, quota=max_speculations, keep_asked_seconds=cache_ttl_seconds
         )
 
     @property
@@ -142,13 +158,7 @@ class FrontendKnowledgeRuntime:
         with self.telemetry.call(trace_id) as record:
             try:
                 mounted = self._open()
-                context = RetrievalContext(
-                    owner_id=owner_id,
-                    session_id=session_id,
-                    turn_id=turn_id,
-                    trace_id=trace_id,
-                    deadline=time.monotonic() + self._timeout_seconds,
-                )
+                context = self._context(owner_id, session_id, turn_id, trace_id)
                 request = _checked_request(query, knowledge_base_ids, filters, top_k)
                 self._check_against_description(request, mounted)
                 self._note(record, request)
@@ -164,6 +174,46 @@ class FrontendKnowledgeRuntime:
             record.attributes[RESULTS] = len(response.results)
             return response
 
+    def speculate(self, query: str, *, owner_id: str, session_id: str, trace_id: str = "") -> bool:
+        """Look a query up before the model asks; says whether it was begun. Never waits, never raises.
+
+        `search` in the same session adopts the answer if it meets the same need. Nothing is begun without a session,
+        for a provider that forbids it (``speculative: False``) or rests, or while real calls need the room.
+        """
+        mounted = self._mounted
+        allowed = mounted is not None and mounted.description.capabilities.get("speculative", True)
+        if mounted is None or not allowed or self._closing or self._breaker.is_open:
+            return False
+        try:
+            request = _checked_request(query, (), None, DEFAULT_TOP_K)
+            context = self._context(owner_id, session_id, "", trace_id)
+        except RetrievalError:
+            return False
+        if self._cache.get(flight_key(owner_id, mounted.key, request)) is not None:
+            return False
+
+        async def look(stopped: StopSignal) -> NormalizedResults:
+            with self.telemetry.ahead():
+                return await self._retrieved(mounted, request, context, stopped)
+
+        return self._ahead.start(context, request, look)
+
+    def prefetch_counts(self, owner_id: str, session_id: str) -> PrefetchCounts:
+        """Return what `speculate` has come to in this session."""
+        return self._ahead.counts(owner_id, session_id)
+
+    def end_prefetch(self, owner_id: str, session_id: str) -> None:
+        """The turn is over: stop what is looked up ahead for it, and forget what was not used."""
+        self._ahead.new_turn(owner_id, session_id)
+
+    def forget(self, owner_id: str | None = None) -> None:
+        """Drop cached answers, of one owner or of all: call it when documents were removed or changed.
+
+        An answer that is on its way serves those who wait for it, and is not kept.
+        """
+        self._changes += 1
+        self._cache.forget(lambda key: owner_id is None or (isinstance(key, FlightKey) and key.owner_id == owner_id))
+
     async def aclose(self) -> None:
         """Settle the calls in flight, then close the provider, once, within the bound."""
         if self._closing is None:
@@ -178,9 +228,16 @@ class FrontendKnowledgeRuntime:
     ) -> None:
         await self.aclose()
 
+    def _context(self, owner_id: str, session_id: str, turn_id: str, trace_id: str) -> RetrievalContext:
+        deadline = time.monotonic() + self._timeout_seconds
+        return RetrievalContext(
+            owner_id=owner_id, session_id=session_id, turn_id=turn_id, trace_id=trace_id, deadline=deadline
+        )
+
     async def _close(self) -> None:
         self._flights.end_all()
-        self._cache.clear()
+        self._ahead.close()
+        self._cache.forget()
         if self._mounted is not None:
             await self._mounted.close(seconds=self._close_timeout_seconds)
 
@@ -214,17 +271,39 @@ class FrontendKnowledgeRuntime:
         if cached is not None:
             record.cache = "hit"
             return cached
+        early = await self._known_already(mounted, request, context, record)
+        if early is not None:
+            return early
         record.cache = "shared" if key in self._flights else "miss"
 
         async def fly(stopped: StopSignal) -> NormalizedResults:
+            changes = self._changes
             found = await self._asked(mounted, request, context, stopped)
-            self._cache.put(key, found, seconds=self._ttl if found.results else self._empty_ttl)
+            if changes == self._changes:
+                self._cache.put(key, found, seconds=self._ttl if found.results else self._empty_ttl)
             return found
 
         try:
-            return await self._flights.run(key, fly)
+            with self._ahead.real_call():
+                found = await self._flights.run(key, fly)
         except FlightEnded:
             raise ProviderUnavailable(mounted.key, "was closed during the call") from None
+        self._ahead.remember(context, request, found)
+        return found
+
+    async def _known_already(
+        self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext, record: CallRecord
+    ) -> NormalizedResults | None:
+        known = self._ahead.claim(context, request)
+        if known is None:
+            return None
+        await known.result()
+        if self._closing:
+            raise ProviderUnavailable(mounted.key, "was closed during the call")
+        found = self._ahead.adopt(context, known, request)
+        if found is not None:
+            record.cache = "near" if known.kind == "asked" else "ahead"
+        return found
 
     async def _asked(
         self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext, stopped: StopSignal
@@ -232,9 +311,8 @@ class FrontendKnowledgeRuntime:
         wait = self._breaker.seconds_until_retry()
         if wait is not None:
             raise ProviderUnavailable(mounted.key, "rests after repeated failures", retry_after_seconds=wait)
-        bound = candidate_bound(request.top_k)
         try:
-            raw = await mounted.retrieve(request, context, stopped=stopped, candidates=bound)
+            found = await self._retrieved(mounted, request, context, stopped)
         except RetrievalError as error:
             self._judge(error)
             raise
@@ -242,7 +320,18 @@ class FrontendKnowledgeRuntime:
             self._breaker.undecided()
             raise
         self._breaker.succeeded()
-        return normalize(raw, provider=mounted.key, top_k=request.top_k)
+        return found
+
+    async def _retrieved(
+        self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext, stopped: StopSignal
+    ) -> NormalizedResults:
+        bound = candidate_bound(request.top_k)
+        moment(PROVIDER_ASKED)
+        raw = await mounted.retrieve(request, context, stopped=stopped, candidates=bound)
+        moment(PROVIDER_ANSWERED)
+        found = normalize(raw, provider=mounted.key, top_k=request.top_k)
+        moment(NORMALIZED)
+        return found
 
     def _judge(self, error: RetrievalError) -> None:
         # A refusal may concern one owner alone and came at once; only silence and breakdown make a provider rest.

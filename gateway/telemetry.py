@@ -31,8 +31,19 @@ RESULTS = "earpiece.results"
 TRACE_ID = "earpiece.trace_id"
 LOOKUPS = "earpiece.knowledge.lookups"
 ABANDONED = "earpiece.knowledge.abandoned"
+SPECULATIONS = "earpiece.knowledge.speculations"
+HIDDEN = "earpiece.knowledge.hidden"
+EVENT = "earpiece.event"
+PROVIDER_ASKED = "earpiece.provider.asked"
+PROVIDER_ANSWERED = "earpiece.provider.answered"
+NORMALIZED = "earpiece.normalized"
 
 _ALWAYS: dict[str, AttributeValue] = {OPERATION_NAME: "execute_tool", TOOL_NAME: "knowledge", TOOL_TYPE: "function"}
+
+
+def moment(name: str) -> None:
+    """Mark a step on the span of whoever is looking up, so that a trace shows where its time went."""
+    trace.get_current_span().add_event(name)
 
 
 @dataclass(slots=True)
@@ -61,11 +72,28 @@ class Telemetry:
         meter = metrics.get_meter("earpiece", meter_provider=meter_provider)
         self._duration = meter.create_histogram(DURATION, unit="s", description="Time of a knowledge call.")
         self._lookups = meter.create_counter(LOOKUPS, description="Knowledge calls by how they were answered.")
+        self._speculations = meter.create_counter(SPECULATIONS, description="Lookups ahead: started, adopted, wasted.")
+        self._hidden = meter.create_histogram(HIDDEN, unit="s", description="Time that lookups ahead have saved.")
 
         def observed(_: CallbackOptions) -> Iterator[Observation]:
             yield Observation(abandoned(), {PROVIDER: provider})
 
         meter.create_observable_gauge(ABANDONED, [observed], description="Calls told to stop that have not.")
+
+    def speculation(self, event: str, hidden_ms: float) -> None:
+        """Count what became of a lookup ahead of the model's call."""
+        self._speculations.add(1, {PROVIDER: self._provider, EVENT: event})
+        if hidden_ms:
+            self._hidden.record(hidden_ms / 1000, {PROVIDER: self._provider})
+
+    @contextmanager
+    def ahead(self) -> Iterator[None]:
+        """Span one lookup ahead of the model's call."""
+        attributes = {PROVIDER: self._provider}
+        with self._tracer.start_as_current_span(
+            "prefetch", attributes=attributes, record_exception=False, set_status_on_exception=False
+        ):
+            yield
 
     @contextmanager
     def call(self, trace_id: str, **attributes: AttributeValue) -> Iterator[CallRecord]:
@@ -91,4 +119,4 @@ class Telemetry:
                 span.set_attributes({**attributes, **record.attributes, **labels})
 
 
-__all__ = ["CallRecord", "Telemetry"]
+__all__ = ["CallRecord", "Telemetry", "moment"]
