@@ -106,8 +106,10 @@ class TtlCache(Generic[Value]):
         while len(self._entries) > self._capacity:
             self._entries.popitem(last=False)
 
-    def clear(self) -> None:
-        self._entries.clear()
+    def forget(self, concerns: Callable[[Hashable], bool] = lambda key: True) -> None:
+        """Drop the values whose key ``concerns`` the caller; all of them by default."""
+        for key in [key for key in self._entries if concerns(key)]:
+            del self._entries[key]
 
 
 __all__ = ["FlightEnded", "SingleFlight", "TtlCache"]

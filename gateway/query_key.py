@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from knowledge_provider import RetrievalRequest
 
@@ -15,13 +15,25 @@ def normalized_query(query: str) -> str:
     return folded.rstrip(_SENTENCE_ENDS) or folded
 
 
-def flight_key(owner_id: str, provider: str, request: RetrievalRequest) -> Hashable:
-    """Return what must be equal for two calls to share an answer: the owner first, and everything that was asked.
+class FlightKey(NamedTuple):
+    """Everything that must be equal for two calls to share an answer."""
+
+    owner_id: str
+    provider: str
+    knowledge_base_ids: tuple[str, ...]
+    filters: Hashable
+    top_k: int
+    query: str
+
+
+def flight_key(owner_id: str, provider: str, request: RetrievalRequest) -> FlightKey:
+    """Return the key of a call: who asks, whom, and everything that was asked.
 
     Filters that cannot be compared make the key equal to no other.
     """
     bases = tuple(sorted(set(request.knowledge_base_ids)))
-    return (owner_id, provider, bases, _comparable(request.filters), request.top_k, normalized_query(request.query))
+    filters = _comparable(request.filters)
+    return FlightKey(owner_id, provider, bases, filters, request.top_k, normalized_query(request.query))
 
 
 def _comparable(value: Any) -> Hashable:
@@ -45,4 +57,4 @@ class _Unique:
     """Equal to itself alone."""
 
 
-__all__ = ["flight_key", "normalized_query"]
+__all__ = ["FlightKey", "flight_key", "normalized_query"]

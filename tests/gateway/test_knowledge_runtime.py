@@ -457,6 +457,35 @@ async def test_without_a_time_to_live_nothing_is_cached() -> None:
     assert len(provider.calls) == 2
 
 
+async def test_forgetting_one_owner_leaves_the_others_answers() -> None:
+    """A removed document is gone from the cache at once."""
+    provider = Provider()
+    async with FrontendKnowledgeRuntime(provider) as runtime:
+        for owner in ("ann", "ben"):
+            await ask(runtime, owner_id=owner)
+        runtime.forget("ann")
+        for owner in ("ann", "ben"):
+            await ask(runtime, owner_id=owner)
+        assert [context.owner_id for _, context in provider.calls] == ["ann", "ben", "ann"]
+        runtime.forget()
+        await ask(runtime, owner_id="ben")
+        assert len(provider.calls) == 4
+
+
+async def test_an_answer_on_its_way_while_documents_change_is_not_kept() -> None:
+    """It was found before the change."""
+    provider = Provider()
+    provider.gate.clear()
+    async with FrontendKnowledgeRuntime(provider) as runtime, asyncio.timeout(5):
+        caller = asyncio.create_task(ask(runtime))
+        await provider.started.wait()
+        runtime.forget("ann")
+        provider.gate.set()
+        assert (await caller).status == "ok"
+        await ask(runtime)
+    assert len(provider.calls) == 2
+
+
 async def test_empty_answers_are_remembered_for_their_own_shorter_time() -> None:
     """A document that was just added is found soon."""
     provider = Provider([])
