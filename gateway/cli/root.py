@@ -14,6 +14,7 @@ from .complaint import Complaint
 
 _COMMANDS = {
     "ask": ("gateway.cli.ask", "ask", "Ask one question of a folder of documents and print the spoken answer."),
+    "chat": ("gateway.cli.chat", "chat", "Talk to a running gateway from the terminal."),
     "check": ("gateway.cli.check", "check", "Run the conformance checks on your own provider."),
     "demo": ("gateway.cli.demo", "demo", "Three spoken questions to a folder of documents, with citations."),
     "doctor": ("gateway.cli.doctor", "doctor", "Say what is configured, reachable and missing."),

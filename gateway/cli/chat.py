@@ -1,0 +1,68 @@
+"""``earpiece chat``: talk to a running gateway from a terminal."""
+
+import os
+import sys
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+import click
+
+from ..settings import DEFAULT_PORT
+from .complaint import Complaint
+from .local_gateway import run
+
+DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}/v1/realtime"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a gateway is: its websocket, its HTTP side, and the token to come in with."""
+
+    websocket: str
+    http: str
+    token: str
+
+
+def address_of(url: str, token: str) -> Address:
+    """Take ``ws://host:port/v1/realtime`` or ``http://host:port`` and return both sides. Raises `Complaint`."""
+    parts = urlsplit(url)
+    schemes = {"ws": "http", "wss": "https", "http": "http", "https": "https"}
+    if parts.scheme not in schemes or not parts.netloc:
+        raise Complaint(f"{url!r} is no address of a gateway. Give one such as {DEFAULT_URL}.")
+    scheme = schemes[parts.scheme]
+    path = parts.path if parts.path.strip("/") else "/v1/realtime"
+    websocket = urlunsplit(("wss" if scheme == "https" else "ws", parts.netloc, path, "", ""))
+    return Address(websocket, f"{scheme}://{parts.netloc}", token)
+
+
+@click.command()
+@click.option("--url", default=DEFAULT_URL, show_default=True, help="The gateway, a ws:// or http:// address.")
+@click.option("--token", envvar="EARPIECE_TOKEN", default="", help="Access token; better in EARPIECE_TOKEN.")
+@click.option("--plain", is_flag=True, help="Lines instead of a screen: for pipes and screen readers.")
+def chat(url: str, token: str, plain: bool) -> None:
+    """Ask a running gateway, and read the answers with their sources.
+
+    Ctrl-C stops an answer; /help lists what else can be done. Start a gateway with: earpiece serve
+    """
+    address = address_of(url, token)
+    if plain or not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+        from .chat_plain import chat_in_lines
+
+        sys.exit(run(chat_in_lines(address)))
+    _require_textual()
+    from .chat_app import ChatApp
+
+    ChatApp(address).run()
+
+
+def _require_textual() -> None:
+    try:
+        import textual  # noqa: F401
+    except ImportError as error:
+        raise Complaint(
+            "the chat's screen needs the 'textual' package: pip install 'earpiece[terminal]'. "
+            "Without it: earpiece chat --plain"
+        ) from error
+
+
+__all__ = ["DEFAULT_URL", "Address", "address_of", "chat"]

@@ -1,0 +1,172 @@
+"""The chat in lines: for pipes, for screen readers, and where no screen can be drawn."""
+
+import asyncio
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .complaint import Complaint
+from .library_client import LibraryClient, LibraryProblem
+from .said import ending, footnotes, lookup_line, passages
+from .talk import SaidTurn, Talk
+
+if TYPE_CHECKING:
+    from .chat import Address
+
+HELP = "/documents lists the library, /add PATH imports, /remove TITLE removes, /quit ends; Ctrl-C stops an answer."
+
+
+async def chat_in_lines(address: "Address") -> int:
+    """Ask each line of standard input, one after another; returns 0 at its end. Raises `Complaint`."""
+    chat = _PlainChat(address)
+    keeping = asyncio.create_task(chat.talk.run())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, chat.interrupt)
+    try:
+        await chat.connected()
+        await chat.serve(_lines())
+    finally:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+    return 0
+
+
+def _lines() -> "asyncio.Queue[str | None]":
+    """Lines of standard input; None is its end. A thread of its own, for a read cannot be cancelled."""
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        for line in sys.stdin:
+            loop.call_soon_threadsafe(lines.put_nowait, line.strip())
+        loop.call_soon_threadsafe(lines.put_nowait, None)
+
+    threading.Thread(target=read, name="earpiece-stdin", daemon=True).start()
+    return lines
+
+
+class _PlainChat:
+    def __init__(self, address: "Address") -> None:
+        self._address = address
+        self.talk = Talk(address.websocket, token=address.token, changed=self._changed)
+        self.library = LibraryClient(address.http, token=address.token)
+        self._news = asyncio.Event()
+        self._printed = 0
+        self._told: set[int] = set()
+        self._leaving = asyncio.Event()
+
+    def interrupt(self) -> None:
+        """Ctrl-C: stop the answer; when nothing is being answered, end."""
+        if self.talk.running:
+            self.talk.interrupt()
+        else:
+            self._leaving.set()
+
+    async def connected(self) -> None:
+        while self.talk.state == "connecting":
+            await self._next()
+        if self.talk.state == "refused":
+            raise Complaint("the gateway does not accept the token. Give another one in EARPIECE_TOKEN.")
+        if self.talk.state == "away":
+            raise Complaint(f"no gateway answers at {self._address.websocket}. Start one with: earpiece serve")
+
+    async def serve(self, lines: "asyncio.Queue[str | None]") -> None:
+        leaving = asyncio.create_task(self._leaving.wait())
+        while True:
+            if sys.stdin.isatty():
+                click.echo("> ", nl=False)
+            reading = asyncio.create_task(lines.get())
+            await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            line = reading.result() if reading.done() else None
+            reading.cancel()
+            if line is None or line == "/quit":
+                leaving.cancel()
+                return
+            await self._do(line)
+
+    async def _do(self, line: str) -> None:
+        command, _, argument = line.partition(" ")
+        try:
+            match command:
+                case "":
+                    pass
+                case "/help":
+                    click.echo(HELP)
+                case "/documents":
+                    await self._list()
+                case "/add":
+                    await self._add(Path(argument))
+                case "/remove":
+                    await self._remove(argument)
+                case _:
+                    await self._ask(line)
+        except LibraryProblem as problem:
+            click.echo(str(problem), err=True)
+
+    async def _list(self) -> None:
+        for document in await self.library.documents():
+            click.echo(f"{document['title']}  ({document['name']}, {passages(document['passages'])})")
+
+    async def _add(self, path: Path) -> None:
+        added = await self.library.upload(path)
+        click.echo(f"{added['status']}: {added['document']['title']}")
+
+    async def _remove(self, title: str) -> None:
+        found = [one for one in await self.library.documents() if title in (one["title"], one["name"], one["id"])]
+        if len(found) != 1:
+            raise LibraryProblem(f"{len(found)} documents are called {title!r}. /documents lists them.")
+        await self.library.remove(found[0]["id"])
+        click.echo(f"removed: {found[0]['title']}")
+
+    async def _ask(self, question: str) -> None:
+        self._printed = 0
+        self._told.clear()
+        while (turn := self.talk.ask(question)) is None:
+            click.echo("The gateway is away; waiting for it. Ctrl-C ends.", err=True)
+            await self._back()
+            if self._leaving.is_set():
+                return
+        while not turn.ended:
+            await self._next()
+            self._print(turn)
+        self._print_end(turn)
+
+    async def _back(self) -> None:
+        leaving = asyncio.create_task(self._leaving.wait())
+        while self.talk.state != "open" and not leaving.done():
+            news = asyncio.create_task(self._next())
+            await asyncio.wait({news, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            news.cancel()
+        leaving.cancel()
+
+    def _print(self, turn: SaidTurn) -> None:
+        for index, lookup in enumerate(turn.lookups):
+            if lookup.status != "running" and index not in self._told:
+                self._told.add(index)
+                click.echo(f"[{lookup_line(lookup, turn)}]")
+        click.echo(turn.answer[self._printed :], nl=False)
+        self._printed = len(turn.answer)
+
+    def _print_end(self, turn: SaidTurn) -> None:
+        self._print(turn)
+        if turn.answer:
+            click.echo()
+        if ending(turn):
+            click.echo(ending(turn))
+        for number, note in enumerate(footnotes(turn), start=1):
+            where = " ".join(filter(None, (note.place, f"<{note.uri}>" if note.uri else "")))
+            click.echo(f"  [{number}] {note.title}" + (f": {where}" if where else ""))
+
+    def _changed(self, turn: SaidTurn | None) -> None:
+        self._news.set()
+
+    async def _next(self) -> None:
+        await self._news.wait()
+        self._news.clear()
+
+
+__all__ = ["chat_in_lines"]

@@ -1,0 +1,74 @@
+"""Pure: what a turn looks like in words, for a terminal of any kind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .talk import Lookup, SaidTurn
+
+_STATUS = {
+    "repeated": "looked up before",
+    "no_results": "nothing about it in the documents",
+    "timeout": "the look-up took too long",
+    "unavailable": "the documents could not be reached",
+    "unconfigured": "no documents are connected",
+    "invalid_request": "the model asked in a wrong way",
+    "limit_reached": "enough look-ups for one answer",
+    "superseded": "look-up dropped",
+}
+_ENDING = {
+    "interrupted": "Stopped.",
+    "lost": "The connection broke before the answer was complete. Ask again.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Footnote:
+    """One source of an answer. ``uri`` is set only where a citation allows a link."""
+
+    title: str
+    place: str
+    uri: str = ""
+
+
+def lookup_line(lookup: Lookup, turn: SaidTurn) -> str:
+    """Return what a look-up does or did, with its time."""
+    if lookup.status == "running":
+        return f"looking up “{lookup.query}” …"
+    found = f"found {passages(len(turn.sources))}"
+    words = found if lookup.status == "ok" else _STATUS.get(lookup.status, lookup.status)
+    return f"{words} · {lookup.milliseconds or 0:.1f} ms"
+
+
+def passages(count: int) -> str:
+    """Return the count with its noun."""
+    return f"{count} {'passage' if count == 1 else 'passages'}"
+
+
+def ending(turn: SaidTurn) -> str:
+    """Return the sentence with which a turn that was not answered ends; empty for one that was."""
+    return turn.problem or _ENDING.get(turn.phase, "")
+
+
+def footnotes(turn: SaidTurn) -> list[Footnote]:
+    """Return the sources, one for each document, in the order found; only citations give links."""
+    cited = {citation["id"]: citation for citation in turn.citations}
+    notes: dict[str, tuple[str, str, list[str]]] = {}
+    for source in turn.sources:
+        citation = cited.get(source.get("citation") or "", {})
+        file, place = _place(source)
+        title = source.get("title") or citation.get("title") or file or "Untitled source"
+        _, _, places = notes.setdefault(citation.get("uri") or f"{title} {file}", (title, citation.get("uri", ""), []))
+        if place and place not in places:
+            places.append(place)
+    return [Footnote(title, ", ".join(places), uri) for title, uri, places in notes.values()]
+
+
+def _place(source: Mapping[str, Any]) -> tuple[str, str]:
+    path, _, anchor = str(source.get("locator") or "").partition("#")
+    if not anchor and "/" not in path and "\\" not in path:
+        return "", path
+    return path.replace("\\", "/").rsplit("/", 1)[-1], anchor
+
+
+__all__ = ["Footnote", "ending", "footnotes", "lookup_line", "passages"]
