@@ -4,8 +4,10 @@ Each source is an owner of its own in that library, so a library that also holds
 """
 
 import asyncio
+import importlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ..adapter import AdapterContext, AdapterHealth, AdapterSearch
@@ -95,6 +97,21 @@ class LibraryIndex:
         return self._library.size(owner_id="source:health")
 
 
+class _OwnLibraryIndex(LibraryIndex):
+    async def close(self) -> None:
+        await super().close()
+        self._library.close()  # type: ignore[attr-defined]
+
+
+def open_library_index(store: Path) -> LibraryIndex:
+    """An index in a library of its own below ``store``, which is closed with it. Needs the package
+    ``local_library``.
+    """
+    # By name, since the two packages do not know each other: only this call, in a host that wants it, joins them.
+    library = importlib.import_module("local_library").DomainLibrary(store)
+    return _OwnLibraryIndex(library)
+
+
 def _owner(source: KnowledgeSource) -> str:
     return f"source:{source.id}"
 
@@ -110,4 +127,4 @@ def _hit(found: Any, source: KnowledgeSource) -> IndexHit:
     )
 
 
-__all__ = ["Library", "LibraryIndex"]
+__all__ = ["Library", "LibraryIndex", "open_library_index"]
