@@ -1,5 +1,7 @@
 """Settings of a provider that is built from a config file: strict, and secrets by the name of their variable."""
 
+import importlib
+import inspect
 import os
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -53,4 +55,25 @@ def secret(variable: str, provider: str) -> str:
     return value
 
 
-__all__ = ["Config", "NamedConfig", "read_config", "secret"]
+def imported(path: str, provider: str) -> Any:
+    """Return the object at "package.module:name"; raises `ProviderContractError` that names the path alone."""
+    module_name, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module_name), name)
+    except Exception as error:  # the host's module may raise anything while it is imported
+        problem = f"cannot import {path!r} ({type(error).__name__})"
+        raise ProviderContractError(provider, problem, "Write it as 'package.module:name'") from error
+
+
+def imported_options(paths: Mapping[str, str | None], provider: str) -> dict[str, Any]:
+    """Return the options that name an object of the host's, as that object; None stays None."""
+    return {option: None if path is None else imported(path, provider) for option, path in paths.items()}
+
+
+def made(path: str, provider: str) -> Any:
+    """Return the object at a path, or what the function there returns when it is called without arguments."""
+    found = imported(path, provider)
+    return found() if inspect.isfunction(found) else found
+
+
+__all__ = ["Config", "NamedConfig", "imported", "imported_options", "made", "read_config", "secret"]

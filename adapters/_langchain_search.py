@@ -7,9 +7,8 @@ coroutine of LangChain is used only where the class, its store and its embedding
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-Mode = Literal["auto", "async", "thread"]
 _BASE_MODULES = (
     "langchain_core.retrievers",
     "langchain_core.vectorstores.base",
@@ -130,4 +129,4 @@ def _is_own(target: Any, method: str) -> bool:
     return "__init_subclass__.<locals>" not in getattr(vars(owner)[method], "__qualname__", "")
 
 
-__all__ = ["Mode", "Search", "search_for"]
+__all__ = ["Search", "search_for"]

@@ -11,9 +11,12 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from knowledge_provider import ProviderUnavailable
+
+Mode = Literal["auto", "async", "thread"]
+"""How a library is asked: in threads, by its coroutines, or by these only where they are proven not to block."""
 
 _T = TypeVar("_T")
 _Job = tuple[Future[Any], Callable[[], Any]] | None
@@ -124,4 +127,4 @@ def _settle(future: Future[Any], call: Callable[[], Any]) -> None:
         future.set_result(result)
 
 
-__all__ = ["BoundedThreads"]
+__all__ = ["BoundedThreads", "Mode"]

@@ -1,8 +1,10 @@
 """`FunctionProvider`: any function of one's own, for the system that no other adapter knows."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
+
+from pydantic import Field
 
 from knowledge_provider import (
     ProviderDescription,
@@ -13,6 +15,7 @@ from knowledge_provider import (
     UnsupportedFilters,
 )
 
+from ._config import NamedConfig, imported, imported_options, read_config
 from ._description import description
 from ._failures import vendor_call
 from ._threads import BoundedThreads
@@ -87,4 +90,21 @@ def _returns_awaitable(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
-__all__ = ["FunctionProvider"]
+class _FunctionConfig(NamedConfig):
+    function: str
+    filters: bool = False
+    scores: bool = False
+    health: str | None = None
+    close: str | None = None
+    workers: int = Field(default=4, ge=1)
+
+
+def from_config(config: Mapping[str, Any]) -> FunctionProvider:
+    """Build a `FunctionProvider` from settings; functions are named as "package.module:name"."""
+    settings = read_config(_FunctionConfig, config, "function")
+    values = settings.model_dump(exclude={"function", "health", "close"})
+    hooks = imported_options({"health": settings.health, "close": settings.close}, "function")
+    return FunctionProvider(imported(settings.function, "function"), **values, **hooks)
+
+
+__all__ = ["FunctionProvider", "from_config"]

@@ -1,7 +1,9 @@
 """`HaystackProvider`: a Haystack component, super component or pipeline. Nothing of Haystack is imported."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
+
+from pydantic import Field
 
 from knowledge_provider import (
     InvalidRetrievalResult,
@@ -14,11 +16,12 @@ from knowledge_provider import (
     UnsupportedFilters,
 )
 
+from ._config import NamedConfig, imported_options, made, read_config
 from ._description import description
 from ._failures import OurError, by_name, failed, unreadable, vendor_call
 from ._filters import OwnerFilters, filters_for
 from ._haystack_target import is_pipeline, read_target, unfiltered
-from ._threads import BoundedThreads
+from ._threads import BoundedThreads, Mode
 from ._values import ScoreKind, SourceFields, check_min_score, kept, result_of
 
 
@@ -69,7 +72,7 @@ class HaystackProvider:
         score_kind: ScoreKind = "raw",
         min_score: float | None = None,
         source_fields: SourceFields | None = None,
-        mode: Literal["auto", "async", "thread"] = "auto",
+        mode: Mode = "auto",
         workers: int = 4,
         waiting: int = 32,
         timeout_seconds: float = 8.0,
@@ -138,4 +141,26 @@ class HaystackProvider:
             await self._target.close_async()
 
 
-__all__ = ["HaystackProvider"]
+class _HaystackConfig(NamedConfig):
+    target: str
+    query_inputs: list[str] = Field(default_factory=list)
+    output: str = ""
+    top_k_inputs: list[str] | None = None
+    filters: bool = False
+    score_kind: ScoreKind = "raw"
+    min_score: float | None = None
+    source_fields: dict[str, str] | None = None
+    mode: Mode = "auto"
+    workers: int = Field(default=4, ge=1)
+    owner_filters: str | None = None
+
+
+def from_config(config: Mapping[str, Any]) -> HaystackProvider:
+    """Build a provider from settings. ``target`` names an object of the host's, or a function that makes one."""
+    settings = read_config(_HaystackConfig, config, "haystack")
+    paths = {"owner_filters": settings.owner_filters}
+    values = settings.model_dump(exclude={"target", *paths})
+    return HaystackProvider(made(settings.target, "haystack"), **values, **imported_options(paths, "haystack"))
+
+
+__all__ = ["HaystackProvider", "from_config"]

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
+from pydantic import Field
+
 from knowledge_provider import (
     InvalidRetrievalResult,
     KnowledgeNotFound,
@@ -21,11 +23,12 @@ from knowledge_provider import (
     UnsupportedFilters,
 )
 
+from ._config import NamedConfig, imported_options, made, read_config
 from ._description import description
 from ._failures import OurError, by_name, failed, refused, unreadable, vendor_call
 from ._filters import OwnerFilters, filters_for, joined
-from ._langchain_search import Mode, search_for
-from ._threads import BoundedThreads
+from ._langchain_search import search_for
+from ._threads import BoundedThreads, Mode
 from ._values import ScoreKind, SourceFields, check_min_score, kept, result_of, rows_at
 
 FilterBuilder = Callable[[Mapping[str, Any]], Any]
@@ -168,4 +171,27 @@ def _tracing_off() -> Callable[[], AbstractContextManager[Any]]:
     return lambda: tracing_context(enabled=False)
 
 
-__all__ = ["LangChainProvider"]
+class _LangChainConfig(NamedConfig):
+    target: str
+    scores: bool = False
+    k_param: str | None = "k"
+    tracing: bool = False
+    filters_argument: str = "filter"
+    score_kind: ScoreKind = "raw"
+    min_score: float | None = None
+    source_fields: dict[str, str] | None = None
+    mode: Mode = "auto"
+    workers: int = Field(default=4, ge=1)
+    owner_filters: str | None = None
+    filter_builder: str | None = None
+
+
+def from_config(config: Mapping[str, Any]) -> LangChainProvider:
+    """Build a provider from settings. ``target`` names an object of the host's, or a function that makes one."""
+    settings = read_config(_LangChainConfig, config, "langchain")
+    paths = {"owner_filters": settings.owner_filters, "filter_builder": settings.filter_builder}
+    values = settings.model_dump(exclude={"target", *paths})
+    return LangChainProvider(made(settings.target, "langchain"), **values, **imported_options(paths, "langchain"))
+
+
+__all__ = ["LangChainProvider", "from_config"]

@@ -3,7 +3,9 @@
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
+
+from pydantic import Field
 
 from knowledge_provider import (
     InvalidRetrievalResult,
@@ -17,10 +19,11 @@ from knowledge_provider import (
     UnsupportedFilters,
 )
 
+from ._config import NamedConfig, imported_options, made, read_config
 from ._description import description
 from ._failures import OurError, by_name, failed, unreadable, vendor_call
 from ._filters import OwnerFilters, filters_for
-from ._threads import BoundedThreads
+from ._threads import BoundedThreads, Mode
 from ._values import ScoreKind, SourceFields, check_min_score, kept, result_of
 
 FilterBuilder = Callable[[Mapping[str, Any]], Any]
@@ -69,7 +72,7 @@ class LlamaIndexProvider:
         score_kind: ScoreKind = "raw",
         min_score: float | None = None,
         source_fields: SourceFields | None = None,
-        mode: Literal["auto", "async", "thread"] = "auto",
+        mode: Mode = "auto",
         workers: int = 4,
         waiting: int = 32,
         timeout_seconds: float = 8.0,
@@ -190,4 +193,23 @@ def all_of(filters: Sequence[Any]) -> Any:
     return type(filters[0])(filters=parts, condition="and")
 
 
-__all__ = ["LlamaIndexProvider", "equal_filters"]
+class _LlamaIndexConfig(NamedConfig):
+    target: str
+    score_kind: ScoreKind = "raw"
+    min_score: float | None = None
+    source_fields: dict[str, str] | None = None
+    mode: Mode = "auto"
+    workers: int = Field(default=4, ge=1)
+    owner_filters: str | None = None
+    filter_builder: str | None = None
+
+
+def from_config(config: Mapping[str, Any]) -> LlamaIndexProvider:
+    """Build a provider from settings. ``target`` names an object of the host's, or a function that makes one."""
+    settings = read_config(_LlamaIndexConfig, config, "llama-index")
+    paths = {"owner_filters": settings.owner_filters, "filter_builder": settings.filter_builder}
+    values = settings.model_dump(exclude={"target", *paths})
+    return LlamaIndexProvider(made(settings.target, "llama-index"), **values, **imported_options(paths, "llama-index"))
+
+
+__all__ = ["LlamaIndexProvider", "equal_filters", "from_config"]
