@@ -212,6 +212,7 @@ class FrontendKnowledgeRuntime:
         An answer that is on its way serves those who wait for it, and is not kept.
         """
         self._changes += 1
+        self._ahead.forget(owner_id)
         self._cache.forget(lambda key: owner_id is None or (isinstance(key, FlightKey) and key.owner_id == owner_id))
 
     async def aclose(self) -> None:
@@ -276,8 +277,9 @@ class FrontendKnowledgeRuntime:
             return early
         record.cache = "shared" if key in self._flights else "miss"
 
+        changes = self._changes
+
         async def fly(stopped: StopSignal) -> NormalizedResults:
-            changes = self._changes
             found = await self._asked(mounted, request, context, stopped)
             if changes == self._changes:
                 self._cache.put(key, found, seconds=self._ttl if found.results else self._empty_ttl)
@@ -288,7 +290,8 @@ class FrontendKnowledgeRuntime:
                 found = await self._flights.run(key, fly)
         except FlightEnded:
             raise ProviderUnavailable(mounted.key, "was closed during the call") from None
-        self._ahead.remember(context, request, found)
+        if changes == self._changes:
+            self._ahead.remember(context, request, found)
         return found
 
     async def _known_already(

@@ -186,6 +186,13 @@ class Speculations:
             self._stop(memory)
             self._drop(memory, [known for known in memory.known if known.kind == "ahead" and not known.adopted])
 
+    def forget(self, owner_id: str | None = None) -> None:
+        """Drop what is known for this owner, or for all, because documents changed; what still runs is cancelled."""
+        for (owner, _), memory in self._sessions.items():
+            if owner_id in (None, owner):
+                self._stop(memory)
+                self._drop(memory, list(memory.known))
+
     def close(self) -> None:
         """Cancel and forget everything."""
         for known in tuple(self._running):

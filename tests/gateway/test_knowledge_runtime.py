@@ -472,18 +472,31 @@ async def test_forgetting_one_owner_leaves_the_others_answers() -> None:
         assert len(provider.calls) == 4
 
 
-async def test_an_answer_on_its_way_while_documents_change_is_not_kept() -> None:
-    """It was found before the change."""
+@pytest.mark.parametrize("session", ["", "s"])
+async def test_an_answer_on_its_way_while_documents_change_is_not_kept(session: str) -> None:
+    """It was found before the change; neither cache nor session remembers it."""
     provider = Provider()
     provider.gate.clear()
     async with FrontendKnowledgeRuntime(provider) as runtime, asyncio.timeout(5):
-        caller = asyncio.create_task(ask(runtime))
+        caller = asyncio.create_task(ask(runtime, session_id=session))
         await provider.started.wait()
         runtime.forget("ann")
         provider.gate.set()
         assert (await caller).status == "ok"
-        await ask(runtime)
+        await ask(runtime, session_id=session)
     assert len(provider.calls) == 2
+
+
+async def test_a_session_forgets_what_it_asked_when_documents_change() -> None:
+    """What would serve nearly the same question is gone as well, of this owner alone."""
+    provider = Provider()
+    async with FrontendKnowledgeRuntime(provider) as runtime:
+        for owner in ("ann", "ben"):
+            await ask(runtime, owner_id=owner, session_id="s")
+        runtime.forget("ann")
+        for owner in ("ann", "ben"):
+            await ask(runtime, owner_id=owner, session_id="s")
+    assert [context.owner_id for _, context in provider.calls] == ["ann", "ben", "ann"]
 
 
 async def test_empty_answers_are_remembered_for_their_own_shorter_time() -> None:
