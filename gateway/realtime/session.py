@@ -119,8 +119,9 @@ class RealtimeSession:
 
     async def _from_model(self, text: str) -> None:
         core = self._core
-        if not core.view.must_read and quick_type(text) in core.dialect.raw_from_model:
-            await self._client.forward(text)
+        kind = None if core.view.must_read else quick_type(text)
+        if kind is not None and (name := core.dialect.raw_from_model.get(kind)):
+            await self._client.forward(text if name == kind else text.replace(f'"{kind}"', f'"{name}"', 1))
             return
         event = parsed(text)
         if event is None:

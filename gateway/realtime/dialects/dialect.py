@@ -12,8 +12,8 @@ ErrorClass = Literal["busy", "benign", "expired", "fatal", "ordinary"]
 class Dialect(Protocol):
     """Translates between the GA protocol, which our clients speak, and what one model speaks."""
 
-    raw_from_model: frozenset[str]
-    """Event types of the model that reach the client as they are, without being parsed."""
+    raw_from_model: Mapping[str, str]
+    """Event types of the model that reach the client without being parsed, and the names they have there."""
 
     raw_to_model: frozenset[str]
     """Event types of the client that reach the model as they are, without being parsed."""

@@ -23,8 +23,8 @@ _BENIGN_WORDS = ("no active response",)
 class OpenAIDialect:
     """Nothing is translated; audio passes unread in both directions."""
 
-    raw_from_model = frozenset({"response.output_audio.delta", "response.audio.delta"})
-    raw_to_model = frozenset({"input_audio_buffer.append"})
+    raw_from_model: Mapping[str, str] = {"response.output_audio.delta": "response.output_audio.delta"}
+    raw_to_model: frozenset[str] = frozenset({"input_audio_buffer.append"})
 
     def url(self, address: str, model: str) -> str:
         return with_query(address, {"model": model})
