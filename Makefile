@@ -8,7 +8,7 @@ export UV_LINK_MODE := copy
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check bench pins clean system
+.PHONY: help demo serve test check bench peers pins clean system
 
 help: ## show these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -31,6 +31,9 @@ check: $(VENV)/.test ## lint, types, import contracts, what the wheel holds
 
 bench: $(VENV)/.test ## run the benchmarks and print their tables
 	$(BIN)/python benchmarks/all.py
+
+peers: $(VENV)/.test ## install the foreign clients and servers that some tests talk to, each on its own
+	@set -e; for script in tests/peers/install*.sh; do $$script; done
 
 system: ## install the Debian packages that the full test run uses (needs root)
 	./.ci/system-packages
