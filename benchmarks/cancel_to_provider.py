@@ -115,7 +115,7 @@ async def cancellation() -> Table:
         f"Cancel to provider, {IN_FLIGHT} calls in flight",
         rows,
         aim="p95 below 5 ms.",
-        verdict=", ".join(f"{row.measured.p95:.3f} ms" for row in rows) + ".",
+        verdict="; ".join(f"{row.name} {row.measured.p95:.3f} ms" for row in rows) + ".",
     )
 
 
