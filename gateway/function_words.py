@@ -7,8 +7,8 @@ its small words count as content, so fewer queries are found to be alike.
 import re
 
 _ENGLISH = (
-    "a about all also am an and any are as at be been being but by can could did do does doing done for from get "
-    "had has have having he her here him his how i if in into is it its let like may me might must my of okay on "
+    "a about all many much also am an and any are as at be been being but by can could did do does doing done for "
+    "from get had has have having he her here him his how i if in into is it its let like may me might must my of okay on "
     "one or our please shall she should so some such tell than that the their them then there these they thing "
     "this those to uh um us was we were what when where which who whom whose why will with would you your know "
     "find look up give show want need "
@@ -30,7 +30,7 @@ _SPANISH = (
 )
 FUNCTION_WORDS = frozenset((_ENGLISH + _GERMAN + _FRENCH + _SPANISH).split())
 FUNCTION_CHARACTERS = re.compile(
-    "请问|麻烦|告诉我|想知道|是什么|什么时候|为什么|什么|怎么样|怎么|如何|哪一年|哪一个|哪个|哪些|哪里|哪儿|哪|谁|多少|多久|多大|多长|"
+    "请问|麻烦|需要|要求|告诉我|想知道|是什么|什么时候|为什么|什么|怎么样|怎么|如何|哪一年|哪一个|哪个|哪些|哪里|哪儿|哪|谁|多少|多久|多大|多长|"
     "几个|几|是否|有没有|可以|一下|吗|呢|吧|啊|呀|的|了|是|在|有|被|由|于|和|与|或|及|其|该|这|那|我们|你们|他们|我|你|他|她|它|"
     "ですか|ますか|とは|です|ます|した|して|から|まで|の|は|が|を|に|で|と|も|か"
 )

@@ -49,7 +49,8 @@ class Need:
         numbers = frozenset(word for word in words if any(character.isdigit() for character in word))
         negations = sum(word in NEGATIONS or word.endswith("n't") for word in words)
         negations += sum(len(NEGATION_CHARACTERS.findall(run)) for run in characters)
-        plain = {_stem(word) for word in words if word not in FUNCTION_WORDS | GENERIC_WORDS | numbers}
+        stems = {_stem(word) for word in words if word not in FUNCTION_WORDS | GENERIC_WORDS | numbers}
+        plain = stems - FUNCTION_WORDS
         return cls(frozenset(plain | _pairs(characters) | numbers), numbers, negations, _kinds(text))
 
 
@@ -73,9 +74,18 @@ def similarity(looked_up: Need, asked: Need) -> float:
     shared = len(looked_up.terms & asked.terms)
     if not shared:
         return 0.0
-    missing = len(asked.terms - looked_up.terms) * _ASKED_FOR_BUT_NOT_LOOKED_UP
-    extra = len(looked_up.terms - asked.terms) * _LOOKED_UP_BUT_NOT_ASKED_FOR
+    missing = _absent(asked.terms, looked_up.terms) * _ASKED_FOR_BUT_NOT_LOOKED_UP
+    extra = _absent(looked_up.terms, asked.terms) * _LOOKED_UP_BUT_NOT_ASKED_FOR
     return shared / (shared + missing + extra)
+
+
+def _absent(terms: frozenset[str], there: frozenset[str]) -> float:
+    """Count what is not there; a pair of characters that only stand apart there counts half."""
+    absent = terms - there
+    if not any(_UNSPACED.match(term) for term in absent):
+        return len(absent)
+    characters = frozenset("".join(term for term in there if _UNSPACED.match(term)))
+    return sum(0.5 if _UNSPACED.match(term) and set(term) <= characters else 1.0 for term in absent)
 
 
 def _kinds(text: str) -> frozenset[str]:
