@@ -8,10 +8,10 @@ import re
 
 _ENGLISH = (
     "a about all many much also am an and any are as at be been being but by can could did do does doing done for "
-    "from get had has have having he her here him his how i if in into is it its let like may me might must my of okay on "
-    "one or our please shall she should so some such tell than that the their them then there these they thing "
-    "this those to uh um us was we were what when where which who whom whose why will with would you your know "
-    "find look up give show want need "
+    "from get had has have having he her here him his how i if in into is it its let like may me might must my of "
+    "okay on one or our please shall she should so some such tell than that the their them then there these they "
+    "thing this those to uh um us was we were what when where which who whom whose why will with would you your "
+    "know find look up give show want need "
 )
 _GERMAN = (
     "aber als am an auch auf aus bei bin bis das dass dem den der des die dies diese dieser dieses ein eine einem "
