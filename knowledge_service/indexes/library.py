@@ -108,7 +108,8 @@ def open_library_index(store: Path) -> LibraryIndex:
     ``local_library``.
     """
     # By name, since the two packages do not know each other: only this call, in a host that wants it, joins them.
-    library = importlib.import_module("local_library").DomainLibrary(store)
+    # Without the floor of relevance, since the best match may be one that the caller may not read.
+    library = importlib.import_module("local_library").DomainLibrary(store, floor=0.0)
     return _OwnLibraryIndex(library)
 
 
