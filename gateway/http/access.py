@@ -1,6 +1,7 @@
 """Who may come in, and as whom. Nothing a client sends can name an owner; only its token stands for one."""
 
 import ipaddress
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -26,14 +27,15 @@ class Access:
         self._check_origin(request)
         if not self._owners.configured:
             return self._personal(request)
-        address = request.remote or ""
+        owner = self._owners.owner_of(_token(request))
+        return owner if owner is not None else self._fail(request.remote or "")
+
+    def _fail(self, address: str) -> NoReturn:
+        """Refuse. A right token is let in whatever others fail at: behind a proxy, all share one address."""
         if self._failures.exceeded(address):
             raise web.HTTPTooManyRequests(text="Too many attempts. Wait a minute.", headers={"Retry-After": "60"})
-        owner = self._owners.owner_of(_token(request))
-        if owner is None:
-            self._failures.failed(address)
-            raise web.HTTPUnauthorized(text="Unauthorized.", headers={"WWW-Authenticate": "Bearer"})
-        return owner
+        self._failures.failed(address)
+        raise web.HTTPUnauthorized(text="Unauthorized.", headers={"WWW-Authenticate": "Bearer"})
 
     def _personal(self, request: web.Request) -> str:
         """Without tokens there is one owner, for programs of this machine alone.
