@@ -281,7 +281,7 @@ class FrontendKnowledgeRuntime:
 
         async def fly(stopped: StopSignal) -> NormalizedResults:
             found = await self._asked(mounted, request, context, stopped)
-            if changes == self._changes:
+            if changes == self._changes and not found.partial:
                 self._cache.put(key, found, seconds=self._ttl if found.results else self._empty_ttl)
             return found
 
@@ -290,7 +290,7 @@ class FrontendKnowledgeRuntime:
                 found = await self._flights.run(key, fly)
         except FlightEnded:
             raise ProviderUnavailable(mounted.key, "was closed during the call") from None
-        if changes == self._changes:
+        if changes == self._changes and not found.partial:
             self._ahead.remember(context, request, found)
         return found
 
@@ -364,7 +364,7 @@ def _checked_request(
 
 def _response(request: RetrievalRequest, found: NormalizedResults, turn: Turn) -> KnowledgeResponse:
     if not found.results:
-        return KnowledgeResponse(status="no_results", query=request.query, more=found.more)
+        return KnowledgeResponse(status="no_results", query=request.query, more=found.more, partial=found.partial)
     results, citations = turn.citations.cite(found.results, found.truncated_ids)
     return KnowledgeResponse(
         status="ok",
@@ -374,6 +374,7 @@ def _response(request: RetrievalRequest, found: NormalizedResults, turn: Turn) -
         truncated=bool(found.truncated_ids),
         more=found.more,
         notice=NOTICE,
+        partial=found.partial,
     )
 
 

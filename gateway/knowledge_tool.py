@@ -155,7 +155,8 @@ class KnowledgeTool:
         except RetrievalError as error:
             _logger.info("A knowledge call ended with %s (trace %s).", error.code, trace_id or "none")
             return _failed(error)
-        turn.answered[question] = response
+        if response.results or not response.partial:  # a part that was missing may answer the next time
+            turn.answered[question] = response
         return self._answered(response, response.status)
 
     def _answered(self, response: KnowledgeResponse, status: Status) -> ToolOutcome:

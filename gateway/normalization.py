@@ -6,7 +6,7 @@ The answer is foreign: it may be endless, hostile or nonsense. It costs what the
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import GeneratorType
 from typing import Any
@@ -43,17 +43,23 @@ _MAX_INTEGER = 2**63 - 1
 _READ_AHEAD = 2
 _MAX_ID_LOOKED_AT = 4_096
 _DIGEST_CHARACTERS = 16
+_MAX_PARTS = 8
+_MAX_PART_CHARACTERS = 60
 
 _Reader = Callable[[str], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class NormalizedResults:
-    """At most ``top_k`` results, the ids of those that lost text, and how many usable ones were left out."""
+    """At most ``top_k`` results, the ids of those that lost text, and how many usable ones were left out.
+
+    ``partial`` names the parts of a composed provider that did not answer.
+    """
 
     results: tuple[KnowledgeResult, ...]
     truncated_ids: frozenset[str] = frozenset()
     more: int = 0
+    partial: tuple[str, ...] = ()
 
 
 def normalize(raw: object, *, provider: str, top_k: int) -> NormalizedResults:
@@ -62,11 +68,20 @@ def normalize(raw: object, *, provider: str, top_k: int) -> NormalizedResults:
     Raises `InvalidRetrievalResult`, and nothing else, when the answer is not a list of results or cannot be read.
     """
     try:
-        return _Collector(top_k).collect(_candidates(raw, provider, candidate_bound(top_k)), provider)
+        found = _Collector(top_k).collect(_candidates(raw, provider, candidate_bound(top_k)), provider)
+        return replace(found, partial=_missing_parts(raw))
     except (InvalidRetrievalResult, KeyboardInterrupt):
         raise
     except BaseException as error:  # properties and iterators of foreign objects may raise anything
         raise InvalidRetrievalResult(provider, "results that raise when they are read") from error
+
+
+def _missing_parts(raw: object) -> tuple[str, ...]:
+    names = raw.get("partial") if isinstance(raw, Mapping) else getattr(raw, "partial", None)
+    if not isinstance(names, list | tuple):
+        return ()
+    read = (_text(name, _MAX_PART_CHARACTERS)[0] for name in islice(names, _MAX_PARTS))
+    return tuple(dict.fromkeys(name for name in read if name))
 
 
 def candidate_bound(top_k: int) -> int:

@@ -38,6 +38,7 @@ REPEATED_EMPTY = "This was already looked up in this turn and nothing was found.
 DEFAULT_BUDGET_CHARACTERS = 6_000
 MIN_BUDGET_CHARACTERS = 800
 _MIN_SHARE_CHARACTERS = 200
+_MAX_PARTS_CHARACTERS = 120
 
 # A model server may paste this text between control tokens. Escaped in JSON these cannot be taken for one of them.
 _BRACKET_OF_TOKEN = re.compile(r"\[(?=/?[A-Z_]{3,}\])")
@@ -59,6 +60,8 @@ def tool_output(
     if budget_characters < MIN_BUDGET_CHARACTERS:
         raise ValueError(f"budget_characters is {budget_characters}; it must be at least {MIN_BUDGET_CHARACTERS}")
     head = _head(status, has_results=bool(response.results))
+    if response.partial:
+        head |= _partly(response)
     room = budget_characters - len(_json(head | {"results": [], "truncated": False, "more": 10**6}))
     entries = [_entry(number, result) for number, result in enumerate(response.results, start=1)]
     shown = entries[: max(1, room // _MIN_SHARE_CHARACTERS)]
@@ -79,6 +82,15 @@ def _head(status: Literal["ok", "repeated"], *, has_results: bool) -> _Entry:
         return {"status": "no_results", "retryable": False, "message": NOTHING_FOUND}
     message = REPEATED if has_results else REPEATED_EMPTY
     return {"status": "repeated", "retryable": False, "message": message, "notice": NOTICE}
+
+
+def _partly(response: KnowledgeResponse) -> _Entry:
+    """Some parts of the provider did not answer: the model must not take what is here for all there is."""
+    names = cut_text(clean_text(", ".join(response.partial)), _MAX_PARTS_CHARACTERS)[0]
+    if response.results:
+        return {"partial": f"Not searched: {names}. Say that the answer may be incomplete."}
+    sentence = f"Nothing was found, but {names} could not be searched. Say so; asking once more may help."
+    return {"retryable": True, "message": sentence}
 
 
 def _entry(number: int, result: CitedResult) -> _Entry:

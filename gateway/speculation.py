@@ -263,7 +263,7 @@ def _first(found: NormalizedResults, count: int) -> NormalizedResults:
         return found
     kept = found.results[:count]
     truncated = found.truncated_ids & {result.id for result in kept}
-    return NormalizedResults(kept, frozenset(truncated), found.more + len(found.results) - count)
+    return NormalizedResults(kept, frozenset(truncated), found.more + len(found.results) - count, found.partial)
 
 
 __all__ = ["Known", "PrefetchCounts", "Speculations"]

@@ -154,7 +154,10 @@ class Citation(_Wire):
 
 
 class KnowledgeResponse(_Wire):
-    """What a search returns to its host. ``more`` counts results left out; ``notice`` frames them as data."""
+    """What a search returns to its host. ``more`` counts results left out; ``notice`` frames them as data.
+
+    ``partial`` names the parts of a composed provider that failed or were late: what is here may not be all there is.
+    """
 
     status: Literal["ok", "no_results"]
     query: str
@@ -163,6 +166,7 @@ class KnowledgeResponse(_Wire):
     truncated: bool = False
     more: int = 0
     notice: str = ""
+    partial: tuple[str, ...] = ()
 
 
 class ProviderHealth(_Wire):

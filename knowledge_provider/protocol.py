@@ -6,7 +6,10 @@ from typing import Any, Protocol, runtime_checkable
 from .models import KnowledgeResult, ProviderDescription, RetrievalContext, RetrievalRequest
 
 RawResults = Sequence[KnowledgeResult | Mapping[str, Any]] | Mapping[str, Any]
-"""What a provider may answer: a list of results, or ``{"results": [...]}``, of our models or of plain dicts."""
+"""What a provider may answer: a list of results, or ``{"results": [...]}``, of our models or of plain dicts.
+
+A provider composed of others adds ``"partial": [names]`` when some of them did not answer.
+"""
 
 
 @runtime_checkable
