@@ -9,7 +9,7 @@ from .segments import SegmentWriter
 EXTRACTOR_ID = "code-1"
 _DEFINITION = re.compile(
     r"^(?:export\s+|public\s+|static\s+|async\s+|pub\s+|abstract\s+|final\s+)*"
-    r"(?:def|class|function|func|fn|struct|enum|trait|interface|impl|module|package|type)\s+[\w.:<>]+"
+    r"(?:def|class|function|func|fn|struct|enum|trait|interface|impl|module|package|type)\s+\w+(?:(?:\.|::)\w+)*"
 )
 
 
