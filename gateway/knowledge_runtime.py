@@ -37,6 +37,7 @@ from .mounted_provider import MountedProvider
 from .normalization import NormalizedResults, candidate_bound, normalize
 from .projection import NOTICE
 from .query_key import FlightKey, flight_key
+from .similarity import ADOPTION_THRESHOLD
 from .speculation import PrefetchCounts, Speculations
 from .stop_signal import StopSignal
 from .telemetry import (
@@ -77,6 +78,7 @@ class FrontendKnowledgeRuntime:
         breaker_failures: int = 5,
         breaker_cool_down_seconds: float = 10.0,
         max_speculations: int = 4,
+        adoption_threshold: float = ADOPTION_THRESHOLD,
         close_timeout_seconds: float = 5.0,
         record_query_text: bool = False,
         tracer_provider: TracerProvider | None = None,
@@ -102,7 +104,10 @@ class FrontendKnowledgeRuntime:
             self.key, lambda: self.abandoned, tracer_provider=tracer_provider, meter_provider=meter_provider
         )
         self._ahead = Speculations(
-            self.telemetry.speculation, quota=max_speculations, keep_asked_seconds=cache_ttl_seconds
+            self.telemetry.speculation,
+            quota=max_speculations,
+            threshold=adoption_threshold,
+            keep_asked_seconds=cache_ttl_seconds,
         )
 
     @property

@@ -32,6 +32,7 @@ class Listener:
         self._timer: asyncio.TimerHandle | None = None
         self._text = ""
         self._before = PrefetchCounts()
+        self._open = True
 
     @property
     def counts(self) -> PrefetchCounts:
@@ -56,9 +57,15 @@ class Listener:
         self._planner.finish(self._loop.time())
         self._propose()
 
+    def asked(self) -> None:
+        """The model has called: nothing more is looked up ahead in this turn."""
+        self._open = False
+        self._sleep(None)
+
     def new_turn(self) -> None:
         """The next words belong to a new question; what was looked up for the last one is given up."""
         self._text = ""
+        self._open = True
         self._planner.new_turn()
         self._runtime.end_prefetch(self._owner_id, self._session_id)
         self._before = self._runtime.prefetch_counts(self._owner_id, self._session_id)
@@ -66,10 +73,12 @@ class Listener:
 
     def close(self) -> None:
         """The conversation is over."""
-        self._sleep(None)
+        self.asked()
         self._runtime.end_prefetch(self._owner_id, self._session_id)
 
     def _propose(self) -> None:
+        if not self._open:
+            return
         now = self._loop.time()
         query = self._planner.due(now)
         if query is not None and self._runtime.speculate(query, owner_id=self._owner_id, session_id=self._session_id):
