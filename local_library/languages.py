@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 
 import regex
 
@@ -116,7 +117,9 @@ def folded_han(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _simplified() -> dict[int, str]:
-    return {}
+    lines = (Path(__file__).parent / "simplified.txt").read_text(encoding="utf-8").splitlines()
+    pairs = "".join(line for line in lines if not line.startswith("#"))
+    return dict(zip(map(ord, pairs[::2]), pairs[1::2], strict=True))
 
 
 __all__ = ["STOP_WORDS", "UNSPACED_STOP", "detected_language", "folded_han"]

@@ -4,7 +4,9 @@ Scripts written with spaces give words, stemmed where a stemmer exists. Scripts 
 Thai, Lao, Khmer, Burmese) give single characters and pairs. Grams and sounds find words that were misheard.
 """
 
+import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -17,6 +19,7 @@ from .languages import STOP_WORDS, UNSPACED_STOP, detected_language, folded_han
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _RUNS = regex.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>[\p{{L}}\p{{M}}\p{{N}}--[{_UNSPACED}]]+)", regex.V1)
+_ASCII_WORDS = re.compile(r"[a-z0-9]+")
 _CLUSTER = regex.compile(r"\X")
 _LATIN = regex.compile(r"[\p{Latin}]+")
 _STEM_FROM_CHARACTERS = 3
@@ -47,6 +50,8 @@ class Analysis:
 
 def normalized(text: str) -> str:
     """``text`` as the index compares it: compatibility forms, case and traditional characters folded."""
+    if text.isascii():
+        return text.lower()
     return folded_han(unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -55,12 +60,11 @@ def terms(text: str, language: str | None = None) -> list[Term]:
     plain = normalized(text)
     spoken = language or detected_language(plain)
     found: list[Term] = []
-    for run in _RUNS.finditer(plain):
-        if run.lastgroup == "unspaced":
-            found += _unspaced_terms(run.group())
+    for run, is_unspaced in _runs(plain):
+        if is_unspaced:
+            found += _unspaced_terms(run)
         else:
-            word = run.group()[:_LONGEST_WORD]
-            found.append(Term(word, stem(word, spoken), word in STOP_WORDS, unspaced=False))
+            found.append(Term(run, stem(run, spoken), run in STOP_WORDS, unspaced=False))
     return found
 
 
@@ -76,22 +80,42 @@ def held(text: str, language: str) -> Held:
     """The distinct tokens of ``text``, and its words that are no function words, in alphabetical order."""
     tokens: set[str] = set()
     words: set[str] = set()
-    for run in _RUNS.finditer(normalized(text)):
-        if run.lastgroup == "unspaced":
-            clusters = _CLUSTER.findall(run.group())
+    for run, is_unspaced in _runs(normalized(text)):
+        if is_unspaced:
+            clusters = _CLUSTER.findall(run)
             tokens.update(clusters)
             tokens.update(left + right for left, right in pairwise(clusters))
         else:
-            words.add(run.group()[:_LONGEST_WORD])
+            words.add(run)
     tokens.update(stem(word, language) for word in words)
     return Held(frozenset(tokens), tuple(sorted(words - STOP_WORDS)))
 
 
 def analysis(text: str, language: str | None = None) -> Analysis:
     """All tokens of ``text``, ready for the index."""
-    found = terms(text, language)
-    content = [term.word for term in found if not term.unspaced and not term.stop]
-    return Analysis([term.token for term in found], [gram for word in content for gram in grams(word)], sounds(content))
+    plain = normalized(text)
+    spoken = language or detected_language(plain)
+    body: list[str] = []
+    content: list[str] = []
+    for run, is_unspaced in _runs(plain):
+        if is_unspaced:
+            body += [term.token for term in _unspaced_terms(run)]
+        else:
+            body.append(stem(run, spoken))
+            if run not in STOP_WORDS:
+                content.append(run)
+    return Analysis(body, [gram for word in content for gram in grams(word)], sounds(content))
+
+
+def _runs(plain: str) -> Iterator[tuple[str, bool]]:
+    """The words of ``plain`` and its runs of unspaced script; plain ASCII, the common case, is cut much faster."""
+    if plain.isascii():
+        for word in _ASCII_WORDS.findall(plain):
+            yield word[:_LONGEST_WORD], False
+        return
+    for run in _RUNS.finditer(plain):
+        is_unspaced = run.lastgroup == "unspaced"
+        yield (run.group() if is_unspaced else run.group()[:_LONGEST_WORD]), is_unspaced
 
 
 @lru_cache(maxsize=65_536)
