@@ -1,0 +1,264 @@
+"""``earpiece library``: manage the documents of this machine from the shell."""
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from knowledge_provider import PERSONAL_OWNER
+
+from .errors import LibraryError
+from .library import DEFAULT_READ_CHARACTERS, DomainLibrary, default_store
+from .records import ImportOutcome, ImportStatus
+
+_OUT = Console()
+_NOTES = Console(stderr=True)
+
+
+@click.group()
+@click.option("--store", type=click.Path(path_type=Path), envvar="EARPIECE_LIBRARY_STORE", help="The library's folder.")
+@click.option("--owner", default=PERSONAL_OWNER, show_default=True, help="Whose documents.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.pass_context
+def library(context: click.Context, store: Path | None, owner: str, as_json: bool) -> None:
+    """Import, list, read and remove the documents that the voice model may look up."""
+    context.obj = _Session(store or default_store(), owner, as_json)
+
+
+class _Session:
+    """What all commands share: where the library is, whose documents, and how to print."""
+
+    def __init__(self, store: Path, owner: str, as_json: bool) -> None:
+        self.store = store
+        self.owner = owner
+        self.as_json = as_json
+
+    def opened(self) -> DomainLibrary:
+        return DomainLibrary(self.store)
+
+    def show(self, value: Any, lines: Iterable[str]) -> None:
+        """Print ``value`` as JSON, or ``lines`` for people."""
+        if self.as_json:
+            click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+            return
+        for line in lines:
+            click.echo(line)
+
+
+def _command(work: Callable[..., None]) -> Callable[..., None]:
+    """One clear line and exit status 1 for what the library refuses."""
+
+    @functools.wraps(work)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            work(*arguments, **options)
+        except LibraryError as error:
+            click.echo(f"Error: {error}", err=True)
+            sys.exit(1)
+
+    return click.pass_obj(run)
+
+
+@library.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--ignore", multiple=True, help="Leave out files that match, as *.log or drafts/*.")
+@click.option("--watch", is_flag=True, help="Stay and import changes as they happen.")
+@_command
+def import_(session: _Session, paths: tuple[Path, ...], ignore: tuple[str, ...], watch: bool) -> None:
+    """Import files and folders; what is unchanged is left alone."""
+    with session.opened() as opened:
+        outcomes = [one for path in paths for one in _imported(opened, session, path, ignore)]
+        session.show(outcomes, _import_lines(outcomes))
+        if watch:
+            from .watching import watch as watch_folders
+
+            folders = [path for path in paths if path.is_dir()]
+            watch_folders(opened, folders, owner_id=session.owner, ignore=ignore, report=_noted)
+    if outcomes and all(one.status is ImportStatus.REJECTED for one in outcomes):
+        sys.exit(1)
+
+
+@library.command("list")
+@_command
+def list_(session: _Session) -> None:
+    """List the documents, and the files that could not be imported."""
+    with session.opened() as opened:
+        documents = opened.list(owner_id=session.owner)
+        refused = opened.quarantined(owner_id=session.owner)
+    if session.as_json:
+        session.show({"documents": documents, "quarantined": refused}, ())
+        return
+    table = Table("Id", "Title", "Passages", "Version", "Path", box=None)
+    for one in documents:
+        table.add_row(one.document_id, one.title, str(one.passages), str(one.version), one.path)
+    _OUT.print(table if documents else "No documents yet. Import some: earpiece library import PATH")
+    for file in refused:
+        click.echo(f"Not imported: {file.reason}")
+
+
+@library.command()
+@click.argument("document")
+@_command
+def show(session: _Session, document: str) -> None:
+    """Show one document by id or path: title, summary, headings, lineage, warnings."""
+    with session.opened() as opened:
+        found = opened.show(document, owner_id=session.owner)
+    lines = [found.title, found.summary, "", *(f"{'  ' * (one.level - 1)}- {one.text}" for one in found.headings), ""]
+    lines += [f"Path: {found.path}", f"Version {found.version}, {found.size:,} bytes, {found.passages} passages"]
+    lines += [f"SHA-256 {found.source_content_hash}, {found.extractor_id}, {found.chunker_id}"]
+    session.show(found, [*lines, *(f"Note: {warning}" for warning in found.warnings)])
+
+
+@library.command()
+@click.argument("query")
+@click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 50))
+@_command
+def search(session: _Session, query: str, limit: int) -> None:
+    """Print the passages that answer QUERY."""
+    with session.opened() as opened:
+        found = opened.search(query, owner_id=session.owner, limit=limit)
+    lines = [f"{one.passage.title} ({one.locator})\n{one.text}\n" for one in found]
+    session.show(found, lines or ["Nothing in the documents answers this."])
+    sys.exit(0 if found else 1)
+
+
+@library.command()
+@click.argument("locator")
+@click.option("--limit", default=DEFAULT_READ_CHARACTERS, show_default=True, type=click.IntRange(1))
+@_command
+def read(session: _Session, locator: str, limit: int) -> None:
+    """Print the text that LOCATOR names: a path, a document's id, or path#heading."""
+    with session.opened() as opened:
+        found = opened.read(locator, owner_id=session.owner, limit_characters=limit)
+    session.show(found, [found.text, *(["… (more follows)"] if found.truncated else [])])
+
+
+@library.command()
+@click.argument("documents", nargs=-1, required=True)
+@click.option("--compact", is_flag=True, help="Also erase their words from a large index now.")
+@_command
+def remove(session: _Session, documents: tuple[str, ...], compact: bool) -> None:
+    """Erase documents by id or path; your own files stay."""
+    with session.opened() as opened:
+        removed = [opened.remove(one, owner_id=session.owner) for one in documents]
+        if compact:
+            opened.compact()
+    open_ends = [] if compact or all(one.erased for one in removed) else ["Run with --compact to finish the erasure."]
+    session.show(removed, [*(f"Removed {one.document.title}" for one in removed), *open_ends])
+
+
+@library.command()
+@click.argument("documents", nargs=-1, required=True)
+@_command
+def reimport(session: _Session, documents: tuple[str, ...]) -> None:
+    """Import documents again from where their files are."""
+    with session.opened() as opened:
+        outcomes = [opened.reimport(one, owner_id=session.owner) for one in documents]
+    session.show(outcomes, _import_lines(outcomes))
+
+
+@library.command()
+@_command
+def verify(session: _Session) -> None:
+    """Check that records, kept originals and index belong together."""
+    with session.opened() as opened:
+        found = opened.verify(owner_id=session.owner)
+    session.show(found, [one.sentence for one in found] or ["All is well."])
+    sys.exit(1 if found else 0)
+
+
+@library.command("rebuild-index")
+@_command
+def rebuild_index(session: _Session) -> None:
+    """Make the index anew from the records; answers stay the same."""
+    with session.opened() as opened, _progress() as progress:
+        task = progress.add_task("Indexing", total=None)
+        opened.rebuild_index(
+            owner_id=session.owner, progress=lambda done, all_: progress.update(task, completed=done, total=all_)
+        )
+    session.show({"rebuilt": True}, ["The index was made anew."])
+
+
+@library.command()
+@_command
+def compact(session: _Session) -> None:
+    """Finish every erasure and give space back to the disk."""
+    with session.opened() as opened:
+        done = opened.compact()
+    session.show({"finished": done}, ["Done." if done else "Another process reads old records; run it again later."])
+
+
+@library.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@_command
+def export(session: _Session, folder: Path) -> None:
+    """Write the kept originals and a library.json into a new FOLDER."""
+    with session.opened() as opened:
+        count = opened.export(folder, owner_id=session.owner)
+    session.show({"documents": count, "folder": str(folder)}, [f"{count} documents in {folder}"])
+
+
+@library.command()
+@click.option("--delete-stale", is_flag=True, help="Remove documents whose files are gone.")
+@click.option("--reimport", "again", is_flag=True, help="Import changed files again.")
+@_command
+def reconcile(session: _Session, delete_stale: bool, again: bool) -> None:
+    """Report how the files differ from what was imported; act only when told to."""
+    with session.opened() as opened:
+        found = opened.reconcile(owner_id=session.owner, delete_stale=delete_stale, reimport=again)
+    lines = [f"{one.drift}: {one.path}" + ("" if one.action == "none" else f" ({one.action})") for one in found]
+    session.show(found, lines or ["Every file is as it was imported."])
+    sys.exit(1 if any(one.action == "none" for one in found) else 0)
+
+
+def _imported(opened: DomainLibrary, session: _Session, path: Path, ignore: tuple[str, ...]) -> Iterable[ImportOutcome]:
+    if not path.is_dir():
+        return [opened.import_file(path, owner_id=session.owner)]
+    with _progress() as progress:
+        task = progress.add_task(f"Importing {path.name or path}", total=None)
+        return opened.import_folder(
+            path, owner_id=session.owner, ignore=ignore, progress=lambda _: progress.advance(task)
+        )
+
+
+def _import_lines(outcomes: Iterable[ImportOutcome]) -> Iterable[str]:
+    counts = dict.fromkeys(ImportStatus, 0)
+    for one in outcomes:
+        counts[one.status] += 1
+        if one.status is ImportStatus.REJECTED:
+            yield f"Not imported: {one.reason}"
+        for warning in one.warnings:
+            yield f"{Path(one.path).name}: {warning}"
+    yield ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "No readable files there."
+
+
+def _noted(outcome: ImportOutcome) -> None:
+    _NOTES.print(f"{outcome.status}: {outcome.path}", highlight=False)
+
+
+def _progress() -> Progress:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=_NOTES, transient=True)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return str(value)
+
+
+__all__ = ["library"]
