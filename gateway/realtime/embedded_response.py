@@ -103,7 +103,7 @@ class EmbeddedResponse:
     async def _say(self, text: str, question: str) -> None:
         aloud = "audio" in self._settings["output_modalities"] and voice_is_installed()
         kind = "response.output_audio_transcript" if aloud else "response.output_text"
-        part = {"type": "output_audio", "transcript": ""} if aloud else {"type": "output_text", "text": ""}
+        part = {"type": "audio", "transcript": ""} if aloud else {"type": "text", "text": ""}
         item = self._begin({"type": "message", "role": "assistant", "content": []})
         place = {"item_id": item["id"], "output_index": len(self._output) - 1, "content_index": 0}
         self._emit("response.content_part.added", **place, part=part)
@@ -115,7 +115,7 @@ class EmbeddedResponse:
         spoken = {"transcript" if aloud else "text": text}
         self._emit(f"{kind}.done", **place, **spoken)
         self._emit("response.content_part.done", **place, part={**part, **spoken})
-        item["content"] = [{**part, **spoken}]
+        item["content"] = [{"type": f"output_{part['type']}", **spoken}]
         self._complete(item)
 
     async def _speak(self, text: str, question: str, place: Mapping[str, Any]) -> None:

@@ -122,10 +122,8 @@ def _plain_create(event: Event) -> Event:
 
 
 def _ga_parts(event: Event) -> Event:
-    """Rename the content parts inside of an event, wherever they stand."""
+    """Rename the content parts of items, wherever they stand. Events of a part alone have the short names in GA too."""
     changed = dict(event)
-    if isinstance(event.get("part"), dict):
-        changed["part"] = _ga_part(event["part"])
     if isinstance(event.get("item"), dict):
         changed["item"] = _ga_item(event["item"])
     response = event.get("response")
