@@ -41,7 +41,7 @@ class GatewayApplication:
         owners = _owners(settings)
         access = Access(owners, FailureLimit(settings.failures_per_minute), settings.allowed_origins)
         self._realtime = RealtimeEndpoint(settings=settings, tool=self.tool, access=access)
-        managed = LibraryEndpoints(library, library.store / "uploads", access=access) if library is not None else None
+        managed = self._management(library, access) if library is not None else None
         self._server = GatewayServer(access=access, realtime=self._realtime, runtime=self.runtime, library=managed)
         self._embedded: EmbeddedModel | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -84,6 +84,10 @@ class GatewayApplication:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    def _management(self, library: Any, access: Access) -> LibraryEndpoints:
+        # An answer that was kept for a moment must not outlive its document.
+        return LibraryEndpoints(library, library.store / "uploads", access=access, changed=self.runtime.forget)
 
     async def _close(self) -> None:
         try:

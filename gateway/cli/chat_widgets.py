@@ -40,6 +40,7 @@ class TurnView(Vertical):
         super().__init__(classes="turn")
         self._turn = turn
         self._notes = 0
+        self._ready = False
 
     def compose(self) -> ComposeResult:
         yield Static(Content(self._turn.question), classes="question")
@@ -48,11 +49,13 @@ class TurnView(Vertical):
         yield Static("", classes="end", markup=False)
 
     def on_mount(self) -> None:
+        # A fast answer may be complete by now; what changed before is shown here.
+        self._ready = True
         self.show()
 
     def show(self) -> None:
         """Bring the screen to the state of the turn."""
-        if not self.is_mounted:
+        if not self._ready:
             return
         turn = self._turn
         self._set("lookups", "\n".join(lookup_line(lookup, turn) for lookup in turn.lookups))

@@ -59,7 +59,7 @@ def footnotes(turn: SaidTurn) -> list[Footnote]:
         file, place = _place(source)
         title = source.get("title") or citation.get("title") or file or "Untitled source"
         _, _, places = notes.setdefault(citation.get("uri") or f"{title} {file}", (title, citation.get("uri", ""), []))
-        if place and place not in places:
+        if place not in ("", title, *places):
             places.append(place)
     return [Footnote(title, ", ".join(places), uri) for title, uri, places in notes.values()]
 

@@ -31,12 +31,22 @@ class Library(Protocol):
 
 
 class LibraryEndpoints:
-    """List, show, upload and remove. The owner comes from authentication; nothing in a request can name one."""
+    """List, show, upload and remove. The owner comes from authentication; nothing in a request can name one.
+
+    ``changed`` is called with the owner whose documents are different now.
+    """
 
     def __init__(
-        self, library: Library, uploads: Path, *, access: Access, max_upload_bytes: int = MAX_UPLOAD_BYTES
+        self,
+        library: Library,
+        uploads: Path,
+        *,
+        access: Access,
+        changed: Callable[[str], None] = lambda owner: None,
+        max_upload_bytes: int = MAX_UPLOAD_BYTES,
     ) -> None:
         self._library = library
+        self._changed = changed
         self._access = access
         self._uploads = UploadFolder(uploads, max_bytes=max_upload_bytes)
 
@@ -90,6 +100,7 @@ class LibraryEndpoints:
             async for piece in request.content.iter_chunked(2**18):
                 await upload.write(piece)
             outcome = await upload.kept(lambda path: self._library.import_file(path, owner_id=owner))
+        self._changed(owner)
         document = await asyncio.to_thread(self._library.show, outcome.document_id, owner_id=owner)
         body = {"status": str(outcome.status), "document": self._summary(document, owner)}
         return web.json_response(body, status=201 if outcome.status == "added" else 200)
@@ -97,6 +108,7 @@ class LibraryEndpoints:
     async def _remove(self, request: web.Request, owner: str) -> web.Response:
         document = await asyncio.to_thread(self._library.show, request.match_info["document"], owner_id=owner)
         await asyncio.to_thread(self._library.remove, document.document_id, owner_id=owner)
+        self._changed(owner)
         await self._uploads.forget(owner, Path(document.path))
         return web.Response(status=204)
 

@@ -110,7 +110,7 @@ export function cardsOf(turn) {
     const [file, place] = placeOf(source.locator ?? "");
     const key = citation?.uri ?? `${source.title} ${file}`;
     const card = cards.get(key) ?? { title: source.title, file, uri: citation?.uri, snippet: citation?.snippet, places: [] };
-    if (place && !card.places.includes(place)) card.places.push(place);
+    if (place && place !== card.title && !card.places.includes(place)) card.places.push(place);
     cards.set(key, card);
   }
   for (const { uri, title, snippet } of cited.values()) {

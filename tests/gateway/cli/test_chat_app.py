@@ -1,0 +1,181 @@
+"""The chat's screen, driven by Textual's pilot in front of a real gateway, and once for real in a terminal."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Label, OptionList, Static
+
+from gateway.application import GatewayApplication, create_gateway_application
+from gateway.cli.chat import address_of
+from gateway.cli.chat_app import ChatApp
+from gateway.cli.chat_widgets import Confirmation, SourceLine, TurnView
+from gateway.settings import GatewaySettings
+from tests.gateway.web.providers import RELEASES, Handbook, WaitingHandbook
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@asynccontextmanager
+async def gateway(provider: Any = None, **chosen: Any) -> AsyncIterator[GatewayApplication]:
+    settings = GatewaySettings(drain_seconds=0.0, port=chosen.pop("port", 0), timeout_seconds=30.0)
+    async with create_gateway_application(provider, settings=settings, **chosen) as application:
+        yield application
+
+
+@asynccontextmanager
+async def chat(application: GatewayApplication) -> AsyncIterator[Pilot[None]]:
+    app = ChatApp(address_of(application.http_url, ""))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.talk.state == "open" and bool(app.talk.model))
+        yield pilot
+
+
+async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
+    """Let the app work until something is so; the bound is no measure."""
+    async with asyncio.timeout(10):
+        while not true():
+            await pilot.pause(0.01)
+
+
+async def say(pilot: Pilot[None], line: str) -> None:
+    pilot.app.query_one("#question", Input).value = line
+    await pilot.press("enter")
+
+
+def shown(pilot: Pilot[None], selector: str) -> str:
+    return "\n".join(str(widget.render()) for widget in pilot.app.query(selector).results(Static))
+
+
+async def test_an_answer_streams_with_its_look_up_and_a_source_that_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer, the milliseconds and the footnote are on the screen; Enter on it opens the public link."""
+    async with gateway(Handbook()) as application, chat(application) as pilot:
+        opened: list[str] = []
+        monkeypatch.setattr(pilot.app, "open_url", lambda url, **_: opened.append(url))
+        await say(pilot, "How many reviewers?")
+        await until(pilot, lambda: bool(pilot.app.query(SourceLine)))
+        assert "two reviewers" in shown(pilot, ".answer")
+        assert "found 1 passage" in shown(pilot, ".lookups")
+        assert " ms" in shown(pilot, ".lookups")
+        pilot.app.query_one(SourceLine).focus()
+        await pilot.press("enter")
+        assert opened == ["https://docs.example.com/releases"]
+
+
+async def test_markup_in_a_document_is_shown_as_it_is() -> None:
+    """Neither a title nor an answer can colour the screen or make something clickable."""
+    hostile = {
+        **RELEASES,
+        "content": "Reviewers [bold red]must[/] be [@click=app.quit]two[/].",
+        "source": {"title": "[b]x[/b]"},
+    }
+    async with gateway(Handbook(hostile)) as application, chat(application) as pilot:
+        await say(pilot, "How many reviewers?")
+        await until(pilot, lambda: bool(pilot.app.query(SourceLine)))
+        assert "[@click=app.quit]two[/]" in shown(pilot, ".answer")
+        assert "[b]x[/b]" in shown(pilot, "SourceLine")
+
+
+async def test_ctrl_c_stops_the_look_up_and_the_chat_goes_on() -> None:
+    """The provider is told at once; the same screen answers the next question."""
+    handbook = WaitingHandbook()
+    async with gateway(handbook) as application, chat(application) as pilot:
+        await say(pilot, "How many reviewers?")
+        async with asyncio.timeout(5):
+            await handbook.begun.wait()
+        await until(pilot, lambda: "looking up" in shown(pilot, ".lookups"))
+        await pilot.press("ctrl+c")
+        async with asyncio.timeout(5):
+            await handbook.cancelled.wait()
+        assert "Stopped." in shown(pilot, ".end")
+        handbook.go.set()
+        await say(pilot, "How many reviewers then?")
+        await until(pilot, lambda: "two reviewers" in shown(pilot, ".answer"))
+        assert len(pilot.app.query(TurnView)) == 2
+
+
+async def test_documents_are_added_and_removed_beside_the_talk(tmp_path: Path) -> None:
+    """An imported file is listed; removing asks first; a path that is none is said in one sentence."""
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "travel.md").write_text("# Travel\n\nBook trains.\n", encoding="utf-8")
+    kettle = tmp_path / "kettle.md"
+    kettle.write_text("# Kettle manual\n\nDescale it every sixty days.\n", encoding="utf-8")
+    mounted = gateway(library=tmp_path / "documents", store=tmp_path / "store")
+    async with mounted as application, chat(application) as pilot:
+        listed = pilot.app.query_one("#documents", OptionList)
+        await say(pilot, f"/add {kettle}")
+        await until(pilot, lambda: listed.option_count == 2)
+        assert "added: Kettle manual" in shown(pilot, "#library-note")
+        await say(pilot, f"/add {tmp_path / 'nothing.md'}")
+        await until(pilot, lambda: "is not a file" in shown(pilot, "#library-note"))
+        await until(pilot, lambda: listed.option_count == 2)
+        listed.focus()
+        listed.highlighted = 0
+        await pilot.press("delete")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.click("#remove")
+        await until(pilot, lambda: listed.option_count == 1)
+        assert "removed: Kettle manual" in shown(pilot, "#library-note")
+
+
+async def test_a_gateway_that_goes_away_is_named_and_what_was_said_stays() -> None:
+    """The state says how to start it; when it is back the talk goes on, and nothing is answered twice."""
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(gateway(Handbook()))
+        pilot = await stack.enter_async_context(chat(first))
+        await say(pilot, "How many reviewers?")
+        await until(pilot, lambda: "two reviewers" in shown(pilot, ".answer"))
+        await first.aclose()
+        await until(pilot, lambda: "earpiece serve" in str(pilot.app.query_one("#state", Label).render()))
+        await say(pilot, "Who are the reviewers?")
+        assert pilot.app.query_one("#question", Input).value == "Who are the reviewers?", "nothing typed is lost"
+        await stack.enter_async_context(gateway(Handbook(), port=first.port))
+        await until(pilot, lambda: "connected" in str(pilot.app.query_one("#state", Label).render()))
+        await say(pilot, "Who are the reviewers?")
+        await until(pilot, lambda: shown(pilot, ".answer").count("two reviewers") == 2)
+        assert len(pilot.app.query(TurnView)) == 2
+
+
+def tmux(socket: Path, *arguments: str) -> str:
+    command = ["tmux", "-S", str(socket), "-f", os.devnull, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+
+
+async def test_in_a_real_terminal_the_chat_answers(tmp_path: Path) -> None:
+    """Started by its command in tmux, with real keys: the answer and its source are on the screen."""
+    if shutil.which("tmux") is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("tmux is not installed; .ci/system-packages installs it")
+        pytest.skip("tmux is not installed; `make system` installs it")
+    socket = tmp_path / "s"
+    async with gateway(Handbook()) as application:
+        start = f"{sys.executable} -c 'from gateway.cli import main; main()'"
+        command = f"{start} chat --url {application.http_url}; sleep 60"
+        await asyncio.to_thread(tmux, socket, "new-session", "-d", "-x", "110", "-y", "32", "-c", str(ROOT), command)
+        try:
+            await screen(socket, "connected to Earpiece")
+            await asyncio.to_thread(tmux, socket, "send-keys", "How many reviewers?", "Enter")
+            picture = await screen(socket, "[1] Release handbook")
+            assert "two reviewers" in picture
+        finally:
+            await asyncio.to_thread(tmux, socket, "kill-server")
+
+
+async def screen(socket: Path, text: str) -> str:
+    """The terminal's content, once it holds this text."""
+    picture = ""
+    # Another process draws it, so there is no event to wait for.
+    for _ in range(200):
+        picture = await asyncio.to_thread(tmux, socket, "capture-pane", "-p")
+        if text in picture:
+            return picture
+        await asyncio.sleep(0.1)
+    pytest.fail(f"{text!r} does not appear on the screen:\n{picture}")
