@@ -17,6 +17,7 @@ _COMMANDS = {
     "chat": ("gateway.cli.chat", "chat", "Talk to a running gateway from the terminal."),
     "check": ("gateway.cli.check", "check", "Run the conformance checks on your own provider."),
     "demo": ("gateway.cli.demo", "demo", "Three spoken questions to a folder of documents, with citations."),
+    "desktop": ("gateway.cli.desktop", "desktop", "Open the page in a window of its own, with a gateway of its own."),
     "doctor": ("gateway.cli.doctor", "doctor", "Say what is configured, reachable and missing."),
     "mcp": ("gateway.cli.mcp", "mcp", "Offer the knowledge tool to any MCP client."),
     "providers": ("gateway.cli.providers", "providers", "List the retrieval systems that can be mounted by name."),

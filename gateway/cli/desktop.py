@@ -1,0 +1,85 @@
+"""``earpiece desktop``: the page in a window of its own, with a gateway that starts and ends with it."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+import platformdirs
+
+from ..application import GatewayApplication, create_gateway_application
+from ..settings import GatewaySettings, InvalidSetting
+from .complaint import Complaint
+from .desktop_window import Window, browser_window, chromium_browser, webview_window
+from .local_gateway import checked_folder, run
+
+
+@click.command()
+@click.option("--library", type=click.Path(path_type=Path), help="A folder of documents; without it your own library.")
+@click.option("--upstream", help="The realtime model, a ws:// or wss:// address; without it the embedded model.")
+@click.option("--port", type=int, default=0, help="The gateway's port; a free one by default.")
+@click.option(
+    "--window",
+    type=click.Choice(["auto", "browser", "webview"]),
+    default="auto",
+    help="A Chromium browser without its bars, or pywebview; auto takes the first that is there.",
+)
+def desktop(library: Path | None, upstream: str | None, port: int, window: str) -> None:
+    """Open the page in a window of its own. Closing the window ends the gateway, and the other way round."""
+    try:
+        settings = GatewaySettings.from_environment(
+            port=port, upstream=upstream, domain_library=True, drain_seconds=1.0
+        )
+    except InvalidSetting as error:
+        raise Complaint(str(error)) from error
+    opener = _opener(window)
+    folder = checked_folder(library) if library else None
+    sys.exit(run(_desktop(create_gateway_application(library=folder, settings=settings), opener)))
+
+
+def _opener(window: str) -> Window:
+    browser = chromium_browser() if window in ("auto", "browser") else None
+    if browser is not None:
+        profile = Path(platformdirs.user_data_dir("earpiece")) / "desktop"
+        flags = os.environ.get("EARPIECE_BROWSER_FLAGS", "").split()
+        return browser_window(browser, profile, flags)
+    if window == "browser":
+        raise Complaint("no Chromium, Chrome, Edge or Brave was found. Install one, or try --window webview.")
+    return webview_window()
+
+
+async def _desktop(application: GatewayApplication, window: Window) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        await application.start()
+    except OSError as error:
+        raise Complaint(f"cannot listen on port {application.settings.port}: {error.strerror or error}.") from error
+    try:
+        click.echo(f"Window on {application.http_url}/", err=True)
+        return await _until_closed(window, application.http_url, stop)
+    finally:
+        await application.aclose()
+
+
+async def _until_closed(window: Window, url: str, stop: asyncio.Event) -> int:
+    process = await window(url)
+    closing = asyncio.create_task(process.wait())
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({closing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if closing.done() and closing.result() != 0:
+            raise Complaint(f"the window could not be opened (its program ended with status {closing.result()}).")
+    finally:
+        stopping.cancel()
+        if process.returncode is None:
+            process.terminate()
+            await closing
+    return 0
+
+
+__all__ = ["desktop"]

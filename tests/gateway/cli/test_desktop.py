@@ -1,0 +1,137 @@
+"""``earpiece desktop`` on a virtual screen: a real window, its microphone, and that everything ends together."""
+
+import asyncio
+import json
+import os
+import signal
+import struct
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy
+import pytest
+from playwright.async_api import Page, async_playwright
+
+from gateway.cli.desktop_window import allow_microphone
+from tests.gateway.web.browser import HANDBOOK, ask, installed, text_of, turn
+
+ROOT = Path(__file__).resolve().parents[3]
+FLAGS = "--no-sandbox --disable-gpu --disable-quic --disable-component-update --remote-debugging-port=0"
+
+
+@asynccontextmanager
+async def virtual_screen(folder: Path) -> AsyncIterator[str]:
+    """An X server that draws into a file in ``folder``; gives the display's name."""
+    reading, writing = os.pipe()
+    command = [installed("Xvfb"), "-displayfd", str(writing), "-screen", "0", "1280x900x24", "-fbdir", str(folder)]
+    quiet = asyncio.subprocess.DEVNULL
+    server = await asyncio.create_subprocess_exec(*command, pass_fds=(writing,), stdout=quiet, stderr=quiet)
+    os.close(writing)
+    try:
+        number = await asyncio.wait_for(asyncio.to_thread(os.read, reading, 16), 10)
+        yield f":{int(number)}"
+    finally:
+        os.close(reading)
+        server.terminate()
+        await server.wait()
+
+
+@asynccontextmanager
+async def desktop(display: str, data: Path, *options: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    environment = {
+        **os.environ,
+        "DISPLAY": display,
+        "XDG_DATA_HOME": str(data),
+        "XDG_CACHE_HOME": str(data),
+        "EARPIECE_BROWSER_FLAGS": FLAGS,
+    }
+    command = [sys.executable, "-c", "from gateway.cli import main; main()", "desktop", *options]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stderr=pipe, env=environment, cwd=ROOT)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@asynccontextmanager
+async def window_of(process: asyncio.subprocess.Process, data: Path) -> AsyncIterator[Page]:
+    """The page in the window, reached through the browser's own debugging port."""
+    assert process.stderr is not None
+    async with asyncio.timeout(60):
+        assert b"Window on http://127.0.0.1:" in await process.stderr.readline()
+        active = data / "earpiece" / "desktop" / "DevToolsActivePort"
+        # Another program writes it, so there is no event to wait for.
+        while not await asyncio.to_thread(lambda: active.exists() and active.read_text().count("\n") == 1):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        port = (await asyncio.to_thread(active.read_text)).split()[0]
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{port}")
+        page = browser.contexts[0].pages[0]
+        page.set_default_timeout(15_000)
+        await page.wait_for_selector("#state-model:not([hidden])")
+        yield page
+
+
+def picture(framebuffer: Path) -> numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.uint8]]:
+    """What the virtual screen shows: an X window dump, as rows of pixels of three colours."""
+    raw = framebuffer.read_bytes()
+    fields = struct.unpack(">25I", raw[:100])
+    header, width, height, bytes_per_line, colours = fields[0], fields[4], fields[5], fields[12], fields[19]
+    start = header + colours * 12
+    lines = numpy.frombuffer(raw[start : start + bytes_per_line * height], dtype=numpy.uint8)
+    return lines.reshape(height, -1, 4)[:, :width, 2::-1]
+
+
+async def test_a_window_answers_may_use_the_microphone_and_ends_with_its_gateway(tmp_path: Path) -> None:
+    """Asked in the window, answered from the documents; SIGTERM ends window and gateway, and nothing is left."""
+    installed("chromium")
+    screen, data = tmp_path / "screen", tmp_path / "data"
+    screen.mkdir()
+    async with virtual_screen(screen) as display, desktop(display, data, "--library", str(HANDBOOK)) as process:
+        async with window_of(process, data) as page:
+            assert (
+                await page.evaluate("navigator.permissions.query({name: 'microphone'}).then((p) => p.state)")
+                == "granted"
+            )
+            await ask(page, "How many reviewers does a release need?")
+            await turn(page, 1)
+            assert "two reviewers" in await text_of(page, 1, "answer")
+            assert "Release handbook" in await text_of(page, 1, "sources")
+            url = page.url
+        drawn = await asyncio.to_thread(picture, screen / "Xvfb_screen0")
+        assert len(numpy.unique(drawn.reshape(-1, 3), axis=0)) > 200, "the screen shows more than one colour"
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(30):
+            assert await process.wait() == 0
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", int(url.rsplit(":", 1)[1].strip("/")))
+
+
+async def test_closing_the_window_ends_the_gateway(tmp_path: Path) -> None:
+    """Whoever closes the window has finished: the command ends with status 0."""
+    installed("chromium")
+    data = tmp_path / "data"
+    async with virtual_screen(tmp_path) as display, desktop(display, data, "--library", str(HANDBOOK)) as process:
+        async with window_of(process, data) as page:
+            await page.close()
+        async with asyncio.timeout(30):
+            assert await process.wait() == 0
+
+
+def test_only_the_page_of_this_gateway_may_use_the_microphone(tmp_path: Path) -> None:
+    """The permission of an address that another program may have tomorrow is taken back; other settings stay."""
+    preferences = tmp_path / "Default" / "Preferences"
+    allow_microphone(tmp_path, "http://127.0.0.1:1")
+    settings = json.loads(preferences.read_text())
+    settings["browser"] = {"theme": 1}
+    preferences.write_text(json.dumps(settings))
+    allow_microphone(tmp_path, "http://127.0.0.1:2")
+    settings = json.loads(preferences.read_text())
+    allowed = settings["profile"]["content_settings"]["exceptions"]["media_stream_mic"]
+    assert list(allowed) == ["http://127.0.0.1:2,*"]
+    assert settings["browser"] == {"theme": 1}
