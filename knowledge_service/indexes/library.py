@@ -17,6 +17,7 @@ from ..sources import KnowledgeSource
 
 _T = TypeVar("_T")
 _SUFFIX = ".md"
+FLOOR = 0.4
 
 
 class Library(Protocol):
@@ -108,8 +109,8 @@ def open_library_index(store: Path) -> LibraryIndex:
     ``local_library``.
     """
     # By name, since the two packages do not know each other: only this call, in a host that wants it, joins them.
-    # Without the floor of relevance, since the best match may be one that the caller may not read.
-    library = importlib.import_module("local_library").DomainLibrary(store, floor=0.0)
+    # A lower floor of relevance than a library has for people: the best match may be one the caller may not read.
+    library = importlib.import_module("local_library").DomainLibrary(store, floor=FLOOR)
     return _OwnLibraryIndex(library)
 
 

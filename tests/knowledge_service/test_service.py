@@ -179,6 +179,21 @@ async def test_a_stray_document_of_the_index_is_pruned(host: Host) -> None:
     assert (await host.service.reindex_source("articles")).removed == 1
 
 
+async def test_a_document_written_behind_the_readers_back_is_not_pruned() -> None:
+    """A row that appears before the reader's place, and that sync has indexed, is no stray."""
+    host = Host()
+    host.service.register_source(declared())
+    host.rows(3, start=5)
+
+    await host.service.reindex_source("articles", limit=2)
+    host.rows(1)
+    new = KnowledgeDocument(id="articles:0000", source_id="articles", source_record_id="0000", content="refund 0")
+    await host.service.index_document("articles", new)
+    done = await host.service.reindex_source("articles")
+    assert (done.complete, done.removed) == (True, 0)
+    assert "articles:0000" in await host.index.list_document_ids(declared())
+
+
 async def test_a_source_that_nothing_can_read_says_so() -> None:
     """A missing data engine or reader is named."""
     service = KnowledgeService()
@@ -266,6 +281,35 @@ async def test_a_data_engine_that_answers_with_other_rows_shows_none_of_them(hos
 
     host.service.current._data_engine = Generous()
     assert await host.ids() == []
+
+
+async def test_a_proposal_that_does_not_name_its_own_record_is_no_hit(host: Host) -> None:
+    """Missing, foreign and misspelt record ids, numbers for texts, and impossible scores are dropped one by one."""
+
+    def forged(**facts: Any) -> IndexHit:
+        return IndexHit(
+            **{"document_id": "articles:0000", "chunk_id": "c", "score": 1.0, "source_record_id": "0000", **facts}
+        )
+
+    class Forging(MemoryIndex):
+        async def search(self, query: str, options: AdapterSearch) -> Sequence[IndexHit]:
+            bad = [
+                forged(source_record_id=None),
+                forged(source_record_id="0001"),
+                forged(source_record_id=0),
+                forged(document_id=0),
+                forged(document_id="notes:0000"),
+                forged(document_id="articles:"),
+                forged(score=float("nan")),
+                forged(score="1"),
+                forged(snippet=None),
+            ]
+            return [*bad, "no hit", forged(document_id="articles:0002", source_record_id="0002")]  # type: ignore[list-item]
+
+    host.service.register_adapter("memory", Forging())
+    found = await host.service.search("refund", execution_context=ADA)
+    assert [hit.source_record_id for hit in found.hits] == ["0002"]
+    assert (found.sources[0].status, found.sources[0].dropped) == ("ok", 10)
 
 
 async def test_sources_are_chosen_by_name_and_an_empty_choice_asks_nothing(host: Host) -> None:
