@@ -64,6 +64,11 @@ class KnowledgeTool:
         self._budget = budget_characters
 
     @property
+    def runtime(self) -> FrontendKnowledgeRuntime:
+        """The runtime that answers the calls."""
+        return self._runtime
+
+    @property
     def definition(self) -> dict[str, Any] | None:
         """The flat function tool of a gateway with one owner; None without a provider."""
         return self.definition_for(PERSONAL_OWNER)

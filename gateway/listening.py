@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from .knowledge_runtime import FrontendKnowledgeRuntime
 from .prefetch import PrefetchPlanner
@@ -11,7 +12,7 @@ from .speculation import PrefetchCounts
 class Listener:
     """Feed it what the user says, in pieces or as a whole; nothing here waits or raises.
 
-    ``started`` is called with each query that is looked up ahead.
+    ``started`` is called with each query that is looked up ahead; ``within`` is entered around its beginning.
     """
 
     def __init__(
@@ -22,12 +23,14 @@ class Listener:
         session_id: str,
         planner: PrefetchPlanner | None = None,
         started: Callable[[str], None] = lambda query: None,
+        within: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._runtime = runtime
         self._owner_id = owner_id
         self._session_id = session_id
         self._planner = planner or PrefetchPlanner()
         self._started = started
+        self._within = within
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._text = ""
@@ -81,9 +84,13 @@ class Listener:
             return
         now = self._loop.time()
         query = self._planner.due(now)
-        if query is not None and self._runtime.speculate(query, owner_id=self._owner_id, session_id=self._session_id):
+        if query is not None and self._begin(query):
             self._started(query)
         self._sleep(self._planner.wake_at(now))
+
+    def _begin(self, query: str) -> bool:
+        with self._within():
+            return self._runtime.speculate(query, owner_id=self._owner_id, session_id=self._session_id)
 
     def _sleep(self, until: float | None) -> None:
         if self._timer is not None:

@@ -43,6 +43,10 @@ class GatewaySettings:
     max_calls_per_turn: int = 3
     budget_characters: int = 6000
     on_barge_in: BargeIn = "cancel"
+    prefetch: bool = True
+    slow_seconds: float = 1.0
+    holding_sentence: bool = False
+    metrics: bool = False
 
     max_sessions: int = 500
     max_sessions_per_owner: int = 100

@@ -43,6 +43,9 @@ class PrefetchCounts:
         )
 
 
+NO_PREFETCH = PrefetchCounts()
+
+
 @dataclass(slots=True, eq=False)
 class Known:
     """One query of a session with its answer, or with the task that fetches it."""
@@ -79,7 +82,7 @@ class Known:
 @dataclass(slots=True)
 class _Memory:
     known: list[Known] = field(default_factory=list)
-    counts: PrefetchCounts = PrefetchCounts()
+    counts: PrefetchCounts = NO_PREFETCH
 
 
 class Speculations:
@@ -177,7 +180,7 @@ class Speculations:
     def counts(self, owner_id: str, session_id: str) -> PrefetchCounts:
         """Return what speculation has come to in this session."""
         memory = self._sessions.get((owner_id, session_id))
-        return memory.counts if memory else PrefetchCounts()
+        return memory.counts if memory else NO_PREFETCH
 
     def new_turn(self, owner_id: str, session_id: str) -> None:
         """What was looked up for the last turn and not used has been wasted."""
@@ -266,4 +269,4 @@ def _first(found: NormalizedResults, count: int) -> NormalizedResults:
     return NormalizedResults(kept, frozenset(truncated), found.more + len(found.results) - count, found.partial)
 
 
-__all__ = ["Known", "PrefetchCounts", "Speculations"]
+__all__ = ["NO_PREFETCH", "Known", "PrefetchCounts", "Speculations"]

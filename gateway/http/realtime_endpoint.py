@@ -10,12 +10,15 @@ import aiohttp
 from aiohttp import web
 
 from ..knowledge_tool import KnowledgeTool
+from ..listening import Listener
 from ..realtime.dialects import dialect_named
+from ..realtime.ears import Ears
 from ..realtime.lane import Lane
 from ..realtime.lookups import Asker, Lookups
 from ..realtime.pace import Pace
 from ..realtime.session import RealtimeSession
 from ..realtime.session_core import SessionCore, Surroundings
+from ..realtime.turn_times import TurnTimes
 from ..realtime.upstream import UpstreamAddress, UpstreamLink, connect, connect_again
 from ..settings import GatewaySettings
 from .access import Access, subprotocol
@@ -127,8 +130,11 @@ class RealtimeEndpoint:
             tool=self._tool.definition_for(owner),
             tells=request.query.get("knowledge_events") == "1",
             session_id=asker.session_id,
+            slow_seconds=settings.slow_seconds,
+            holds=settings.holding_sentence,
         )
         lookups.settled = core.settled
+        self._listen_in(core, asker)
         model = request.query.get("model", "")
 
         async def open_link(again: bool) -> UpstreamLink:
@@ -139,6 +145,20 @@ class RealtimeEndpoint:
             return await connect_again(self._client(), self.upstream, core.dialect, model=model, attempts=attempts)
 
         return _Running(RealtimeSession(core, lane, lookups, open_link), lane, socket)
+
+    def _listen_in(self, core: SessionCore, asker: Asker) -> None:
+        core.world.times = times = TurnTimes(core.tell)
+        if not self._settings.prefetch:
+            return
+        listener = Listener(
+            self._tool.runtime,
+            owner_id=asker.owner_id,
+            session_id=asker.session_id,
+            started=core.prefetching,
+            within=lambda: times.within(core.turn_id),
+        )
+        core.world.ears = Ears(listener)
+        core.world.prefetched = lambda: listener.counts
 
     def _client(self) -> aiohttp.ClientSession:
         if self._http is None:

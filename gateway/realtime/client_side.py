@@ -65,6 +65,7 @@ class ClientSide:
                 return
         elif isinstance(item, dict) and item.get("role") == "user":
             self._core.table.user_message()
+            self._core.user_finished()
         self._core.to_model(event)
 
     def _refuse(self, event: Event, code: str, message: str, param: str) -> None:

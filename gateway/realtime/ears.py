@@ -20,9 +20,11 @@ class Listening(Protocol):
 
     def new_turn(self) -> None: ...
 
+    def close(self) -> None: ...
+
 
 class Ears:
-    """Takes every event of the model. Transcripts may come in pieces, as a whole that still changes, or once at the end.
+    """Takes every event of the model. Transcripts come in pieces, as a whole that still changes, or once at the end.
 
     Words of an utterance that came before the present one are too late to be looked up, so they are passed over.
     """
@@ -30,12 +32,14 @@ class Ears:
     def __init__(self, listening: Listening) -> None:
         self._listening = listening
         self._item: str | None = None
+        self._speaking = False
         self._handlers: dict[str, Callable[[Event], None]] = {
             "input_audio_buffer.speech_started": self._started,
-            "input_audio_buffer.speech_stopped": lambda event: self._listening.finished(),
+            "input_audio_buffer.speech_stopped": self._stopped,
             f"{_TRANSCRIPT}delta": self._piece,
             f"{_TRANSCRIPT}text": self._so_far,
             f"{_TRANSCRIPT}completed": self._final,
+            "response.done": self._answered,
         }
 
     def take(self, event: Event) -> None:
@@ -45,12 +49,25 @@ class Ears:
             handler(event)
 
     def asked(self) -> None:
-        """The model has called, or has answered without a call: nothing is looked up ahead any more in this turn."""
+        """The model has called: nothing is looked up ahead any more in this turn."""
         self._listening.asked()
 
+    def close(self) -> None:
+        """The session is over."""
+        self._listening.close()
+
     def _started(self, event: Event) -> None:
-        self._item = event.get("item_id")
+        self._item, self._speaking = event.get("item_id"), True
         self._listening.new_turn()
+
+    def _stopped(self, event: Event) -> None:
+        self._speaking = False
+        self._listening.finished()
+
+    def _answered(self, event: Event) -> None:
+        """A transcript may come after the answer; then there is nothing left to look up."""
+        if not self._speaking and (event.get("response") or {}).get("status") == "completed":
+            self._listening.asked()
 
     def _is_present(self, event: Event) -> bool:
         return self._item is None or event.get("item_id") in (None, self._item)

@@ -77,9 +77,14 @@ class Holding:
             return True
         return False
 
-    def is_sentence(self, response_id: object) -> bool:
-        """Say whether a response is the sentence that is being said."""
-        return self._state == "speaking" and response_id == self._response_id
+    def is_about(self, event_id: object) -> bool:
+        """Say whether this is the event that asked for the sentence which is not over yet."""
+        return self.in_the_way and event_id == self._event_id
+
+    @property
+    def speaking(self) -> str | None:
+        """The id of the response that is the sentence, while it is said."""
+        return self._response_id if self._state == "speaking" else None
 
     def over(self) -> None:
         """The sentence was said, refused, cancelled or lost."""

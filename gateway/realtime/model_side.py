@@ -45,6 +45,7 @@ class ModelSide:
         """Take one event in the model's dialect. Raises `FatalModelError` when the session cannot go on."""
         for translated in self._core.dialect.from_model(event):
             try:
+                self._core.listen(translated)
                 self._handlers.get(translated["type"], self._pass)(translated)
             except (AttributeError, KeyError, TypeError, ValueError) as error:
                 # Events that only look like ones we know are the client's to judge, not a reason to hang up.
@@ -72,6 +73,9 @@ class ModelSide:
 
     def _response_created(self, event: Event) -> None:
         response = event["response"]
+        if self._core.holding.created(response):
+            self._core.view.created(event)
+            return
         actions = self._core.table.response_created(response["id"], response.get("metadata"))
         self._core.view.created(event)
         if any(isinstance(action, CancelResponse) for action in actions):
@@ -106,6 +110,10 @@ class ModelSide:
 
     def _response_done(self, event: Event) -> None:
         core, response = self._core, event["response"]
+        if response["id"] == core.holding.speaking:
+            core.to_client(core.view.done(event, "show"))
+            core.holding_over()
+            return
         for index, item in enumerate(response.get("output") or []):
             if item.get("type") == "function_call" and item.get("name") == core.offer.name:
                 self._our_call(response["id"], item, index)
@@ -123,11 +131,14 @@ class ModelSide:
         self._pass(event)
 
     def _speech_started(self, event: Event) -> None:
+        if (response_id := self._core.holding.speaking) and self._core.rules.interrupts:
+            self._core.perform([CancelResponse(response_id)])
         self._core.perform(self._core.table.speech_started(interrupts=self._core.rules.interrupts))
         self._pass(event)
 
     def _speech_stopped(self, event: Event) -> None:
         self._pass(event)
+        self._core.user_finished()
         self._core.perform(self._core.table.speech_stopped())
 
     def _error(self, event: Event) -> None:
@@ -139,6 +150,8 @@ class ModelSide:
             core.to_client([_ending(error)])
             raise FatalModelError
         about = error.get("event_id") or (core.table.slot.oldest if kind == "busy" else None)
+        if core.holding.is_about(about):
+            core.holding_over()
         core.perform(core.table.rejected(str(about), busy=kind == "busy"))
         if core.is_ours(about):
             _logger.info("The realtime model refused an event of the gateway: %s.", error.get("code") or kind)

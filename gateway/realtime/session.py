@@ -171,7 +171,7 @@ class RealtimeSession:
     async def _close(self) -> None:
         if self._renewal is not None:
             self._renewal.cancel()
-        self._core.perform(self._core.table.close())
+        self._core.end()
         await self._lookups.aclose()
         await asyncio.gather(*self._chores, return_exceptions=True)
         if self._link is not None:

@@ -45,7 +45,7 @@ class TurnTimes:
         self._turn = ""
         self._moments: dict[str, float] = {}
         self._asked_at = 0.0
-        self._holding: set[str] = set()
+        self._holding: set[object] = set()
 
     @contextmanager
     def within(self, turn_id: str) -> Iterator[None]:
@@ -72,12 +72,12 @@ class TurnTimes:
     def take(self, event: Event) -> None:
         """Take one event of the model."""
         match event["type"]:
-            case "response.created" if HOLDING_MARK in (event["response"].get("metadata") or {}):
-                self._holding.add(event["response"]["id"])
+            case "response.created" if HOLDING_MARK in (_response(event).get("metadata") or {}):
+                self._holding.add(_response(event).get("id"))
             case kind if kind in _WORDS and self._span is not None:
                 self._spoken(event.get("response_id") in self._holding)
-            case "response.done" if event["response"].get("id") in self._holding:
-                self._holding.discard(event["response"]["id"])
+            case "response.done" if _response(event).get("id") in self._holding:
+                self._holding.discard(_response(event).get("id"))
             case "response.done" if "answer" in self._moments:
                 self.end()
 
@@ -109,6 +109,10 @@ class TurnTimes:
             self._turn, self._moments, self._asked_at = turn_id, {}, 0.0
             self._span = self._tracer.start_span("turn", context=otel_context.Context())
         return self._span
+
+
+def _response(event: Event) -> Event:
+    return event.get("response") or {}
 
 
 __all__ = ["TurnTimes"]
