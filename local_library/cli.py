@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from knowledge_provider import PERSONAL_OWNER
 
@@ -96,7 +96,7 @@ def list_(session: _Session) -> None:
     if session.as_json:
         session.show({"documents": documents, "quarantined": refused}, ())
         return
-    table = Table("Id", "Title", "Passages", "Version", "Path", box=None)
+    table = Table(Column("Id", no_wrap=True), "Title", "Passages", "Version", Column("Path", overflow="fold"), box=None)
     for one in documents:
         table.add_row(one.document_id, one.title, str(one.passages), str(one.version), one.path)
     _OUT.print(table if documents else "No documents yet. Import some: earpiece library import PATH")

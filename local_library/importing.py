@@ -7,7 +7,7 @@ from pathlib import Path
 from .catalog import Catalog
 from .errors import DocumentRejected, LibraryFull
 from .languages import detected_language
-from .lexical_index import IndexEntry, IndexWriting
+from .lexical_index import IndexEntry, IndexUnusable, IndexWriting
 from .originals import content_hash
 from .outline import headings_of, summary_of, title_of
 from .ports import Chunker, Summarizer, TextExtractor
@@ -108,9 +108,13 @@ class Importer:
         for work_id, owner_id, document_id in catalog.index_work():
             by_owner.setdefault(owner_id, {})[document_id] = work_id
         for owner_id, documents in by_owner.items():
-            with self._workspace.index.writing(owner_id) as writing:
-                for document_id in documents:
-                    writing.replace(document_id, entries(catalog, owner_id, document_id))
+            try:
+                with self._workspace.index.writing(owner_id) as writing:
+                    for document_id in documents:
+                        writing.replace(document_id, entries(catalog, owner_id, document_id))
+            except IndexUnusable:
+                self.rebuild(catalog, owner_id)
+                continue
             with self._workspace.unit_of_work(owner_id) as work:
                 work.index_done(max(documents.values()))
         return sum(map(len, by_owner.values()))

@@ -4,6 +4,8 @@ An owner's index is a folder of its own: the owner is part of every key, no quer
 scores do not depend on other people's words, and an owner is erased by removing a folder.
 """
 
+import contextlib
+import errno
 import json
 import shutil
 import threading
@@ -52,6 +54,10 @@ class IndexHit:
 
     passage_id: int
     score: float
+
+
+class IndexUnusable(OSError):
+    """Raised when tantivy cannot write an index; the records still hold everything."""
 
 
 class LexicalIndex:
@@ -176,17 +182,20 @@ class LexicalIndex:
 
 @contextmanager
 def _committing(path: Path, owner_id: str) -> Iterator["IndexWriting"]:
-    index = tantivy.Index(_schema(), path=str(path), reuse=True)
-    writer = index.writer(_WRITER_HEAP_BYTES, 1)
     try:
+        writer = tantivy.Index(_schema(), path=str(path), reuse=True).writer(_WRITER_HEAP_BYTES, 1)
+    except ValueError as error:
+        raise IndexUnusable(errno.EIO, "the index cannot be opened") from error
+    try:
+        writer.garbage_collect_files()  # what a killed writer left would be in the way of the next commit
         yield IndexWriting(writer, owner_id)
         writer.commit()
         writer.garbage_collect_files()
-    except BaseException:
-        writer.rollback()
-        raise
+    except ValueError as error:
+        raise IndexUnusable(errno.EIO, "the index cannot be written") from error
     finally:
-        writer.wait_merging_threads()
+        with contextlib.suppress(ValueError):
+            writer.wait_merging_threads()
 
 
 class IndexWriting:

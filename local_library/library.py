@@ -14,11 +14,11 @@ import platformdirs
 from knowledge_provider import PERSONAL_OWNER
 
 from .chunking import HeadingChunker
-from .errors import DocumentNotFound, DocumentRejected, FolderNotUsable
+from .errors import DocumentNotFound, DocumentRejected, FolderNotUsable, LibraryBusy
 from .extraction.limited import LimitedExtractor, ReadingLimits
 from .folders import FolderImport, Progress, content_of, files_below, ignored_by, usable_folder
 from .importing import Importer, LibraryLimits
-from .ports import Summarizer
+from .ports import Summarizer, TextExtractor
 from .reconcile import Drift, Evidence, FileProbe, SourceProbe, findings
 from .records import (
     DocumentInfo,
@@ -48,7 +48,8 @@ class DomainLibrary:
     """A library in a folder it owns. Synchronous and thread-safe; files it imports are read and never touched.
 
     Every method works for one owner. Raises `LibraryError` and its kinds, each with a sentence for people.
-    ``floor`` is the least relevance of an answer; ``summarizer`` is a host's model, asked once for each version.
+    ``floor`` is the least relevance of an answer; ``summarizer`` is a host's model, asked once for each version;
+    ``extractor`` replaces the shipped one, which reads files in limited child processes.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class DomainLibrary:
         *,
         limits: LibraryLimits | None = None,
         reading_limits: ReadingLimits | None = None,
+        extractor: TextExtractor | None = None,
         summarizer: Summarizer | None = None,
         floor: float = FLOOR,
         writer_wait_seconds: float = 10.0,
@@ -65,7 +67,7 @@ class DomainLibrary:
         self.documents_folder: Path | None = None
         self._limits = limits or LibraryLimits()
         self._workspace = Workspace(self.store, writer_wait_seconds=writer_wait_seconds)
-        self._extractor = LimitedExtractor(reading_limits)
+        self._extractor = extractor or LimitedExtractor(reading_limits)
         self._importer = Importer(self._workspace, self._extractor, HeadingChunker(), self._limits, summarizer)
         self._upkeep = Upkeep(self._workspace, self._importer)
         self._retriever = LibraryRetriever(self._workspace.index, floor=floor)
@@ -265,11 +267,15 @@ class DomainLibrary:
         self.close()
 
     def _recover(self) -> None:
+        """Finish what a killed writer left; a writer that is still at work is left alone."""
         with self._workspace.reading() as catalog:
-            if not self._upkeep.needs_recovery(catalog):
+            if not (self._workspace.was_cut_off() or self._upkeep.needs_recovery(catalog)):
                 return
-        with self._workspace.writing() as catalog:
-            self._upkeep.recover(catalog)
+        try:
+            with self._workspace.writing(wait_seconds=0) as catalog:
+                self._upkeep.recover(catalog)
+        except LibraryBusy:
+            return
 
     def _searched(
         self, query: str, owner_id: str, limit: int, document_ids: Collection[str] | None, per_document: int

@@ -19,6 +19,10 @@ class TextExtractor(Protocol):
         """The text and its media type. Raises `DocumentRejected` for a file it cannot read."""
         ...
 
+    def close(self) -> None:
+        """Give back what reading holds; reading again is allowed."""
+        ...
+
 
 class Chunker(Protocol):
     """Text to passages with derived ids. Shipped: `chunking.HeadingChunker`."""

@@ -1,5 +1,6 @@
 """The folder that a library owns: its records, originals and index, and the lock that lets one process write."""
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -50,9 +51,9 @@ class Workspace:
             self._readers.put(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[Catalog]:
+    def writing(self, *, wait_seconds: float | None = None) -> Iterator[Catalog]:
         """Be the one writer of this store, among threads and processes. Raises `LibraryBusy` after the wait."""
-        with self._turn, self._file_lock():
+        with self._turn, self._file_lock(self._wait if wait_seconds is None else wait_seconds):
             try:
                 yield Catalog(self._writer)
             except (OSError, sqlite3.DatabaseError) as error:
@@ -63,6 +64,13 @@ class Workspace:
         """One transaction of the writer; only inside `writing`."""
         with unit_of_work(self._writer, owner_id) as work:
             yield work
+
+    def was_cut_off(self) -> bool:
+        """Whether a writer ended without finishing, or is at work right now."""
+        try:
+            return (self.store / "writer.lock").stat().st_size > 0
+        except FileNotFoundError:
+            return False
 
     def settle(self) -> bool:
         """Bring the records to the disk and empty their log, so that what was erased is in neither.
@@ -108,7 +116,7 @@ class Workspace:
         return LibraryDamaged(self.store, str(error))
 
     @contextmanager
-    def _file_lock(self) -> Iterator[None]:
+    def _file_lock(self, wait_seconds: float) -> Iterator[None]:
         if self._depth:
             self._depth += 1
             try:
@@ -116,30 +124,43 @@ class Workspace:
             finally:
                 self._depth -= 1
             return
-        descriptor = self._locked_file()
+        descriptor = self._locked_file(wait_seconds)
         self._depth = 1
         try:
+            _mark(descriptor)
             yield
         finally:
+            _unmark(descriptor)
             self._depth = 0
             os.close(descriptor)
 
-    def _locked_file(self) -> int:
+    def _locked_file(self, wait_seconds: float) -> int:
         try:
             descriptor = os.open(self.store / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise self._failure(error) from error
-        until = time.monotonic() + self._wait
+        until = time.monotonic() + wait_seconds
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() >= until:
                     os.close(descriptor)
-                    raise LibraryBusy(self.store, self._wait) from error
+                    raise LibraryBusy(self.store, wait_seconds) from error
                 time.sleep(_LOCK_POLL_SECONDS)
             else:
                 return descriptor
+
+
+def _mark(descriptor: int) -> None:
+    """Note in the lock file that a writer is at work; a writer that is killed leaves the note behind."""
+    with contextlib.suppress(OSError):  # a full disk: the work itself will say so
+        os.pwrite(descriptor, b"!", 0)
+
+
+def _unmark(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
+        os.ftruncate(descriptor, 0)
 
 
 __all__ = ["Workspace"]

@@ -1,0 +1,96 @@
+"""A process that is killed at any moment leaves a library that opens, verifies and has each document whole."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_library import DomainLibrary
+
+WORKER = Path(__file__).with_name("crash_worker.py")
+KILLS = 100
+LONGEST_SECONDS = 0.15
+
+
+@pytest.fixture
+def worker() -> Iterator[subprocess.Popen[str]]:
+    """A process that forks children which work on a library."""
+    process = subprocess.Popen(
+        [sys.executable, str(WORKER)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=WORKER.parents[2],
+        env=os.environ | {"PYTHONPATH": str(WORKER.parents[2])},
+    )
+    yield process
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    process.wait(timeout=10)
+    process.stdout.close()
+
+
+def killed_at_random(worker: subprocess.Popen[str], store: Path, seed: int, delay: float) -> None:
+    """Start a child on ``store``, kill it after ``delay`` seconds, and wait until it is gone."""
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdin.write(f"{store} {seed} {'opening' if seed % 4 == 0 else 'working'}\n")
+    worker.stdin.flush()
+    child = int(worker.stdout.readline())
+    threading.Event().wait(delay)  # the moment of the kill is what is random here
+    os.kill(child, signal.SIGKILL)
+    assert worker.stdout.readline() == "ended\n"
+
+
+def expected(log: Path) -> dict[int, int | None]:
+    """Each document's acknowledged version (None: removed), without those whose last operation was cut off."""
+    state: dict[int, int | None] = {}
+    for line in log.read_text().splitlines() if log.exists() else []:
+        step, kind, name, version = line.split()
+        if kind not in ("import", "remove"):
+            continue
+        if step == "begin":
+            state.pop(int(name), None)
+        else:
+            state[int(name)] = int(version) if kind == "import" else None
+    return state
+
+
+@pytest.mark.slow
+def test_a_killed_process_leaves_every_document_wholly_in_or_wholly_out(
+    worker: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    """One hundred kills at random moments of import, removal, rebuild and compaction lose nothing acknowledged."""
+    store = tmp_path / "store"
+    choose = random.Random(20)  # noqa: S311 - the moments of the kills, the same in every run
+    for kill in range(1, KILLS + 1):
+        killed_at_random(worker, store, kill, choose.uniform(0.0, LONGEST_SECONDS))
+        assert not (tmp_path / "failed").exists(), (tmp_path / "failed").read_text()
+        state = expected(tmp_path / "acknowledged")
+        with DomainLibrary(store) as library:
+            assert library.verify() == (), f"after kill {kill}"
+            held = {int(Path(one.path).stem): one for one in library.list()}
+            for name, version in state.items():
+                assert (name in held) == (version is not None), f"document {name} after kill {kill}"
+                if version is not None:
+                    found = library.search(f"word{name}x{version}x2", document_ids=[held[name].document_id])
+                    assert found, f"document {name} edition {version} after kill {kill}"
+                    assert f"word{name}x{version}x2" in found[0].text
+            for name, document in held.items():
+                text = library.read(document.path, limit_characters=100_000).text
+                editions = {word for word in text.split() if word.startswith("edition")}
+                assert len(editions) == 1, f"document {name} mixes {editions}"
+                assert text.count("## ") == 0
+                assert text.count(f"document{name} in") == 4
+    steps = (tmp_path / "acknowledged").read_text()
+    assert steps.count("done import") > 10
+    assert all(f"begin {kind}" in steps for kind in ("import", "remove", "rebuild", "compact"))
+    files = {path.name for path in (store / "originals").rglob("*") if path.is_file()}
+    assert not {name for name in files if name.endswith(".part")}
