@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from .extractive_answer import answer_from, is_chinese, phrase
+from .holding import HOLDING_MARK
 from .synthetic_voice import RATE, speech, voice_is_installed
 
 _AUDIO_CHUNK_BYTES = RATE // 10 * 2
@@ -80,6 +81,9 @@ class EmbeddedResponse:
         items = list(self._conversation.items.values())
         question = _question(items)
         tool = _lookup_tool(self._settings)
+        if HOLDING_MARK in (self._metadata or {}):
+            await self._say(phrase("holding", question), question)
+            return
         answered = items[-1] if items and items[-1]["type"] == "function_call_output" else None
         if answered is not None:
             await self._say(answer_from(_parsed(answered.get("output")), question), question)

@@ -22,12 +22,14 @@ _STOP_BIGRAMS = frozenset(
 _ENGLISH = {
     "no_results": "I found nothing about that in the documents.",
     "failed": "I could not look that up just now.",
+    "holding": "One moment, I am looking that up.",
     "deaf": "I am a small demonstration model and cannot understand speech. Please send your question as text.",
     "toolless": "I am a small demonstration model and have no documents to look into.",
 }
 _CHINESE = {
     "no_results": "我在文档里没有找到相关内容。",
     "failed": "我现在没能查到这个问题。",
+    "holding": "请稍等，我正在查找。",
     "deaf": "我只是一个演示模型，听不懂语音，请用文字发送问题。",
     "toolless": "我只是一个演示模型，没有可以查阅的文档。",
 }
@@ -47,7 +49,7 @@ def is_chinese(text: str) -> bool:
 
 
 def phrase(kind: str, question: str) -> str:
-    """Return one of the fixed sentences (no_results, failed, deaf, toolless) in the language of the question."""
+    """Return one of the fixed sentences (no_results, failed, holding, deaf, toolless) in the language of the question."""
     return (_CHINESE if is_chinese(question) else _ENGLISH)[kind]
 
 
