@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import struct
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,27 +14,11 @@ import pytest
 from playwright.async_api import Page, async_playwright
 
 from gateway.cli.desktop_window import allow_microphone
+from tests.gateway.cli.virtual_screen import picture, virtual_screen
 from tests.gateway.web.browser import HANDBOOK, ask, installed, text_of, turn
 
 ROOT = Path(__file__).resolve().parents[3]
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --disable-component-update --remote-debugging-port=0"
-
-
-@asynccontextmanager
-async def virtual_screen(folder: Path) -> AsyncIterator[str]:
-    """An X server that draws into a file in ``folder``; gives the display's name."""
-    reading, writing = os.pipe()
-    command = [installed("Xvfb"), "-displayfd", str(writing), "-screen", "0", "1280x900x24", "-fbdir", str(folder)]
-    quiet = asyncio.subprocess.DEVNULL
-    server = await asyncio.create_subprocess_exec(*command, pass_fds=(writing,), stdout=quiet, stderr=quiet)
-    os.close(writing)
-    try:
-        number = await asyncio.wait_for(asyncio.to_thread(os.read, reading, 16), 10)
-        yield f":{int(number)}"
-    finally:
-        os.close(reading)
-        server.terminate()
-        await server.wait()
 
 
 @asynccontextmanager
@@ -75,16 +58,6 @@ async def window_of(process: asyncio.subprocess.Process, data: Path) -> AsyncIte
         page.set_default_timeout(15_000)
         await page.wait_for_selector("#state-model:not([hidden])")
         yield page
-
-
-def picture(framebuffer: Path) -> numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.uint8]]:
-    """What the virtual screen shows: an X window dump, as rows of pixels of three colours."""
-    raw = framebuffer.read_bytes()
-    fields = struct.unpack(">25I", raw[:100])
-    header, width, height, bytes_per_line, colours = fields[0], fields[4], fields[5], fields[12], fields[19]
-    start = header + colours * 12
-    lines = numpy.frombuffer(raw[start : start + bytes_per_line * height], dtype=numpy.uint8)
-    return lines.reshape(height, -1, 4)[:, :width, 2::-1]
 
 
 async def test_a_window_answers_may_use_the_microphone_and_ends_with_its_gateway(tmp_path: Path) -> None:
