@@ -86,9 +86,9 @@ def text_of(events: list[dict[str, Any]]) -> str:
     return "".join(event["delta"] for event in events if event["type"] in kinds)
 
 
-async def test_speech_to_speech_answers_aloud_from_the_documents(
+async def test_speech_to_speech_answers_aloud_from_the_documents(  # type: ignore[no-untyped-def]
     open_gateway, dial, provider, speech_to_speech
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     """The server that refuses a follow-up while an output is missing gets its outputs in time, and speaks."""
     async with (
         open_gateway(provider, upstream=speech_to_speech) as gateway,
