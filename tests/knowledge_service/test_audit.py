@@ -59,6 +59,18 @@ def test_a_changed_log_is_found_out_with_its_line(log: AuditLog, change: object,
     assert broken.value.line == line
 
 
+def test_a_line_that_was_written_anew_breaks_the_one_after_it(log: AuditLog) -> None:
+    """Whoever changes a line and computes its hash again would have to do so for all that follow."""
+    held = lines(log)
+    entry = json.loads(held[1])
+    entry["event"]["version"] = 99
+    entry["hash"] = log._hash(entry)
+    log._path.write_text("\n".join([held[0], json.dumps(entry), *held[2:]]) + "\n")
+    with pytest.raises(AuditBroken) as broken:
+        log.verify()
+    assert broken.value.line == 3
+
+
 def test_lines_cut_off_the_end_are_found_out_by_an_earlier_head(log: AuditLog) -> None:
     """The chain alone cannot know; a head noted elsewhere can."""
     head = log.head()
