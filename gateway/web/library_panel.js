@@ -86,7 +86,8 @@ export class LibraryPanel {
       entry.finish(status === "unchanged" ? "was here already" : `${status}: “${document.title}”`);
       await this.#changed();
     } catch (problem) {
-      entry.fail(problem.message);
+      // The file's name stands above it already.
+      entry.fail(problem.message.replace(`${file.name}: `, ""));
     }
   }
 
