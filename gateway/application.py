@@ -10,6 +10,7 @@ from knowledge_provider import KnowledgeRetrievalProvider
 
 from .http.access import Access, is_loopback
 from .http.library_endpoints import LibraryEndpoints
+from .http.metrics_endpoint import MetricsEndpoint
 from .http.realtime_endpoint import RealtimeEndpoint
 from .http.server import GatewayServer
 from .knowledge_runtime import FrontendKnowledgeRuntime
@@ -30,19 +31,29 @@ class GatewayApplication:
         self, provider: KnowledgeRetrievalProvider | None, settings: GatewaySettings, *, library: Any = None
     ) -> None:
         self.settings = settings
+        owners = _owners(settings)
+        access = Access(owners, FailureLimit(settings.failures_per_minute), settings.allowed_origins)
+        metrics = MetricsEndpoint(access) if settings.metrics else None
+        meter_provider = metrics.meter_provider if metrics else None
         self.runtime = FrontendKnowledgeRuntime(
-            provider, timeout_seconds=settings.timeout_seconds, isolation=settings.isolation
+            provider,
+            timeout_seconds=settings.timeout_seconds,
+            isolation=settings.isolation,
+            record_query_text=settings.record_query_text,
+            meter_provider=meter_provider,
         )
         self.tool = KnowledgeTool(
             self.runtime, max_calls_per_turn=settings.max_calls_per_turn, budget_characters=settings.budget_characters
         )
         self.host = settings.host
         self.port = settings.port
-        owners = _owners(settings)
-        access = Access(owners, FailureLimit(settings.failures_per_minute), settings.allowed_origins)
-        self._realtime = RealtimeEndpoint(settings=settings, tool=self.tool, access=access)
+        self._realtime = RealtimeEndpoint(
+            settings=settings, tool=self.tool, access=access, meter_provider=meter_provider
+        )
         managed = self._management(library, access) if library is not None else None
-        self._server = GatewayServer(access=access, realtime=self._realtime, runtime=self.runtime, library=managed)
+        self._server = GatewayServer(
+            access=access, realtime=self._realtime, runtime=self.runtime, library=managed, metrics=metrics
+        )
         self._embedded: EmbeddedModel | None = None
         self._closing: asyncio.Task[None] | None = None
 

@@ -47,6 +47,7 @@ class GatewaySettings:
     slow_seconds: float = 1.0
     holding_sentence: bool = False
     metrics: bool = False
+    record_query_text: bool = False
 
     max_sessions: int = 500
     max_sessions_per_owner: int = 100

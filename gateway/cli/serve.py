@@ -27,6 +27,7 @@ from .local_gateway import checked_folder, run
 @click.option("--host", help="Where to listen; anything but loopback needs tokens.")
 @click.option("--port", type=int, help="The port, 8787 by default.")
 @click.option("--tokens-file", type=click.Path(path_type=Path), help="The file of `earpiece token create`.")
+@click.option("--metrics", is_flag=True, default=None, help="Serve Prometheus metrics at /metrics.")
 @click.option("--log-level", default="info", type=click.Choice(["debug", "info", "warning", "error"]))
 def serve(
     library: Path | None,
@@ -36,6 +37,7 @@ def serve(
     host: str | None,
     port: int | None,
     tokens_file: Path | None,
+    metrics: bool | None,
     log_level: str,
 ) -> None:
     """Run the gateway for voice clients, with its web page.
@@ -47,7 +49,9 @@ def serve(
     if provider and library:
         raise Complaint("--provider and --library exclude each other: one gateway mounts one provider.")
     try:
-        settings = GatewaySettings.from_environment(host=host, port=port, upstream=upstream, tokens_file=tokens_file)
+        settings = GatewaySettings.from_environment(
+            host=host, port=port, upstream=upstream, tokens_file=tokens_file, metrics=metrics
+        )
         mounted = named_provider(provider, provider_config) if provider else None
         folder = checked_folder(library) if library else None
         application = create_gateway_application(mounted, library=folder, settings=settings)

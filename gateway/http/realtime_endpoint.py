@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import aiohttp
 from aiohttp import web
+from opentelemetry.metrics import MeterProvider
 
 from ..knowledge_tool import KnowledgeTool
 from ..listening import Listener
@@ -18,7 +19,7 @@ from ..realtime.lookups import Asker, Lookups
 from ..realtime.pace import Pace
 from ..realtime.session import RealtimeSession
 from ..realtime.session_core import SessionCore, Surroundings
-from ..realtime.turn_times import TurnTimes
+from ..realtime.turn_times import TurnInstruments, TurnTimes
 from ..realtime.upstream import UpstreamAddress, UpstreamLink, connect, connect_again
 from ..settings import GatewaySettings
 from .access import Access, subprotocol
@@ -45,11 +46,19 @@ class _Running:
 class RealtimeEndpoint:
     """Serves the sessions of one gateway and knows them all. ``upstream`` is set before the first one comes."""
 
-    def __init__(self, *, settings: GatewaySettings, tool: KnowledgeTool, access: Access) -> None:
+    def __init__(
+        self,
+        *,
+        settings: GatewaySettings,
+        tool: KnowledgeTool,
+        access: Access,
+        meter_provider: MeterProvider | None = None,
+    ) -> None:
         self.upstream: UpstreamAddress | None = None
         self._settings = settings
         self._tool = tool
         self._access = access
+        self._instruments = TurnInstruments(meter_provider=meter_provider)
         self._http: aiohttp.ClientSession | None = None
         self._running: set[_Running] = set()
         self._per_owner: Counter[str] = Counter()
@@ -147,7 +156,7 @@ class RealtimeEndpoint:
         return _Running(RealtimeSession(core, lane, lookups, open_link), lane, socket)
 
     def _listen_in(self, core: SessionCore, asker: Asker) -> None:
-        core.world.times = times = TurnTimes(core.tell)
+        core.world.times = times = TurnTimes(core.tell, self._instruments)
         if not self._settings.prefetch:
             return
         listener = Listener(

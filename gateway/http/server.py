@@ -7,6 +7,7 @@ from aiohttp import web
 from ..knowledge_runtime import FrontendKnowledgeRuntime
 from .access import Access
 from .library_endpoints import LibraryEndpoints
+from .metrics_endpoint import MetricsEndpoint
 from .page import add_page
 from .realtime_endpoint import RealtimeEndpoint
 
@@ -23,8 +24,10 @@ class GatewayServer:
         realtime: RealtimeEndpoint,
         runtime: FrontendKnowledgeRuntime,
         library: LibraryEndpoints | None = None,
+        metrics: MetricsEndpoint | None = None,
     ) -> None:
         self._access = access
+        self._metrics = metrics
         self._library = library
         self._realtime = realtime
         self._runtime = runtime
@@ -38,6 +41,8 @@ class GatewayServer:
         application.router.add_get("/v1/health", self._health)
         if self._library is not None:
             self._library.add_to(application.router)
+        if self._metrics is not None:
+            self._metrics.add_to(application.router)
         add_page(application.router)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handle_signals=False)
         await self._runner.setup()
@@ -53,6 +58,8 @@ class GatewayServer:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = self._site = None
+        if self._metrics is not None:
+            self._metrics.close()
 
     async def _health(self, request: web.Request) -> web.Response:
         self._access.owner(request)

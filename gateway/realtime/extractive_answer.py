@@ -49,7 +49,7 @@ def is_chinese(text: str) -> bool:
 
 
 def phrase(kind: str, question: str) -> str:
-    """Return one of the fixed sentences (no_results, failed, holding, deaf, toolless) in the language of the question."""
+    """Return a fixed sentence (no_results, failed, holding, deaf, toolless) in the language of the question."""
     return (_CHINESE if is_chinese(question) else _ENGLISH)[kind]
 
 

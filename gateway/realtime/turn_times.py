@@ -21,6 +21,18 @@ ANSWER = "earpiece.turn.answer"
 _WORDS = ("response.output_audio_transcript.delta", "response.output_text.delta")
 
 
+class TurnInstruments:
+    """The tracer and the histograms that all sessions of a gateway share."""
+
+    def __init__(
+        self, *, tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
+    ) -> None:
+        self.tracer = trace.get_tracer("earpiece", tracer_provider=tracer_provider)
+        meter = metrics.get_meter("earpiece", meter_provider=meter_provider)
+        self.first_sound = meter.create_histogram(FIRST_SOUND, unit="s", description="From the user's last word.")
+        self.answer = meter.create_histogram(ANSWER, unit="s", description="From the user's last word; no filler.")
+
+
 class TurnTimes:
     """Takes the model's events of one session. Milliseconds count from the moment the user stopped speaking.
 
@@ -30,17 +42,13 @@ class TurnTimes:
     def __init__(
         self,
         tell: Callable[[Event], None],
+        instruments: TurnInstruments,
         *,
-        tracer_provider: TracerProvider | None = None,
-        meter_provider: MeterProvider | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._tell = tell
+        self._instruments = instruments
         self._clock = clock
-        self._tracer = trace.get_tracer("earpiece", tracer_provider=tracer_provider)
-        meter = metrics.get_meter("earpiece", meter_provider=meter_provider)
-        self._first_sound = meter.create_histogram(FIRST_SOUND, unit="s", description="From the user's last word.")
-        self._answer = meter.create_histogram(ANSWER, unit="s", description="From the user's last word; no filler.")
         self._span: Span | None = None
         self._turn = ""
         self._moments: dict[str, float] = {}
@@ -92,7 +100,8 @@ class TurnTimes:
 
     def _spoken(self, holding: bool) -> None:
         now = self._clock()
-        first = [("first_sound", self._first_sound)] + ([] if holding else [("answer", self._answer)])
+        instruments = self._instruments
+        first = [("first_sound", instruments.first_sound)] + ([] if holding else [("answer", instruments.answer)])
         for name, histogram in first:
             if name not in self._moments:
                 self.mark(name, self._turn)
@@ -107,7 +116,7 @@ class TurnTimes:
         if self._span is None or turn_id != self._turn:
             self.end()
             self._turn, self._moments, self._asked_at = turn_id, {}, 0.0
-            self._span = self._tracer.start_span("turn", context=otel_context.Context())
+            self._span = self._instruments.tracer.start_span("turn", context=otel_context.Context())
         return self._span
 
 
@@ -115,4 +124,4 @@ def _response(event: Event) -> Event:
     return event.get("response") or {}
 
 
-__all__ = ["TurnTimes"]
+__all__ = ["TurnInstruments", "TurnTimes"]

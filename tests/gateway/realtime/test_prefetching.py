@@ -123,6 +123,8 @@ async def test_a_holding_sentence_is_said_once_and_the_answer_waits_for_it(  # t
         await sentence.begin(metadata=asked["response"]["metadata"])
         held_provider.go_on.set()
         await client.until("knowledge.completed")
+        await client.send("input_audio_buffer.clear")
+        assert (await peer.next())["type"] == "input_audio_buffer.clear"  # and nothing before it
         await sentence.say("One moment.")
         assert (await client.until("response.output_text.delta"))["delta"] == "One moment."
         await sentence.end()
