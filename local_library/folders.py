@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -72,24 +72,23 @@ def content_of(path: Path, largest_bytes: int) -> bytes:
 class FolderImport:
     """One import of a folder for one owner; only inside the workspace's `writing`."""
 
-    def __init__(
-        self, workspace: Workspace, importer: Importer, catalog: Catalog, owner_id: str, largest_bytes: int
-    ) -> None:
+    def __init__(self, workspace: Workspace, importer: Importer, catalog: Catalog, owner_id: str) -> None:
         self._workspace = workspace
         self._importer = importer
         self._catalog = catalog
         self._owner = owner_id
-        self._largest = largest_bytes
         self._not_indexed = 0
 
-    def run(self, paths: Iterator[Path], progress: Progress | None) -> tuple[ImportOutcome, ...]:
-        """Import ``paths``; a rejected file is an outcome, not an end."""
+    def run(
+        self, files: Iterable[tuple[str, Callable[[], bytes]]], progress: Progress | None
+    ) -> tuple[ImportOutcome, ...]:
+        """Import ``files``, each a path and how to get its bytes; a rejected file is an outcome, not an end."""
         outcomes: list[ImportOutcome] = []
-        waiting: deque[tuple[Path, ImportOutcome | Future[Prepared]]] = deque()
+        waiting: deque[tuple[str, ImportOutcome | Future[Prepared]]] = deque()
         with ThreadPoolExecutor(READ_AHEAD, thread_name_prefix="earpiece-reading") as threads:
             try:
-                for path in paths:
-                    waiting.append((path, self._begun(path, threads)))
+                for path, content in files:
+                    waiting.append((path, self._begun(path, content, threads)))
                     if len(waiting) > READ_AHEAD:
                         outcomes.append(self._finished(*waiting.popleft(), progress))
                 while waiting:
@@ -99,23 +98,25 @@ class FolderImport:
         self._importer.catch_up(self._catalog)
         return tuple(outcomes)
 
-    def _begun(self, path: Path, threads: ThreadPoolExecutor) -> "ImportOutcome | Future[Prepared]":
+    def _begun(
+        self, path: str, read: Callable[[], bytes], threads: ThreadPoolExecutor
+    ) -> "ImportOutcome | Future[Prepared]":
         try:
-            content = content_of(path, self._largest)
+            content = read()
         except DocumentRejected as error:
             return self._rejected(path, error)
-        known = self._importer.unchanged(self._catalog, self._owner, str(path), content)
-        return known or threads.submit(self._importer.prepared, str(path), content)
+        known = self._importer.unchanged(self._catalog, self._owner, path, content)
+        return known or threads.submit(self._importer.prepared, path, content)
 
     def _finished(
-        self, path: Path, begun: "ImportOutcome | Future[Prepared]", progress: Progress | None
+        self, path: str, begun: "ImportOutcome | Future[Prepared]", progress: Progress | None
     ) -> ImportOutcome:
         outcome = begun if isinstance(begun, ImportOutcome) else self._stored(path, begun)
         if progress is not None:
             progress(outcome)
         return outcome
 
-    def _stored(self, path: Path, begun: "Future[Prepared]") -> ImportOutcome:
+    def _stored(self, path: str, begun: "Future[Prepared]") -> ImportOutcome:
         try:
             outcome = self._importer.store(self._catalog, self._owner, begun.result())
         except DocumentRejected as error:
@@ -126,10 +127,10 @@ class FolderImport:
             self._not_indexed = 0
         return outcome
 
-    def _rejected(self, path: Path, error: DocumentRejected) -> ImportOutcome:
+    def _rejected(self, path: str, error: DocumentRejected) -> ImportOutcome:
         with self._workspace.unit_of_work(self._owner) as work:
-            work.quarantine(str(path), error.reason_code, str(error))
-        return ImportOutcome(str(path), ImportStatus.REJECTED, reason=str(error), reason_code=error.reason_code)
+            work.quarantine(path, error.reason_code, str(error))
+        return ImportOutcome(path, ImportStatus.REJECTED, reason=str(error), reason_code=error.reason_code)
 
 
 def _is_below(path: Path, pattern: str) -> bool:

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -132,10 +133,26 @@ class DomainLibrary:
         if root.is_relative_to(self.store):
             raise FolderNotUsable(folder, "belongs to the library itself")
         ignored = ignored_by(root, tuple(ignore))
+        most = self._limits.file_bytes
         paths = files_below(root, lambda path: ignored(path) or path.is_relative_to(self.store))
         with self._workspace.writing() as catalog:
-            run = FolderImport(self._workspace, self._importer, catalog, owner_id, self._limits.file_bytes)
-            outcomes = run.run(paths, progress)
+            run = FolderImport(self._workspace, self._importer, catalog, owner_id)
+            outcomes = run.run(((str(path), partial(content_of, path, most)) for path in paths), progress)
+            self._workspace.settle()
+        self._extractor.close()
+        return outcomes
+
+    def import_many(
+        self,
+        contents: Iterable[tuple[str, bytes]],
+        *,
+        owner_id: str = PERSONAL_OWNER,
+        progress: Progress | None = None,
+    ) -> tuple[ImportOutcome, ...]:
+        """Import (path, bytes) pairs as `import_folder` does files: one visible change of the index for many."""
+        with self._workspace.writing() as catalog:
+            run = FolderImport(self._workspace, self._importer, catalog, owner_id)
+            outcomes = run.run(((path, partial(bytes, content)) for path, content in contents), progress)
             self._workspace.settle()
         self._extractor.close()
         return outcomes

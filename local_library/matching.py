@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .languages import UNSPACED_STOP
 from .lexical_index import WeightedTerm
@@ -69,12 +70,23 @@ def _asked(content: Sequence[Term], forms: Mapping[str, tuple[str, ...]]) -> dic
     return asked
 
 
-def coverage(plan: QueryPlan, passage: Held) -> float:
-    """The share, 0..1, of the query's weight that the passage holds; a misheard word counts in part."""
+def coverage(plan: QueryPlan, passage: Held, enough: float = 1.0) -> float:
+    """The share, 0..1, of the query's weight that the passage holds; a misheard word counts in part.
+
+    Words that may have been misheard are looked for, which takes time, only where they decide whether the share
+    reaches ``enough``.
+    """
     total = sum(word.weight for word in plan.words)
     if not total:
         return 0.0
-    return sum(word.weight * _credit(word, passage) for word in plan.words) / total
+    missing = [word for word in plan.words if passage.tokens.isdisjoint(word.tokens)]
+    lacking = sum(word.weight for word in missing)
+    exact = 1.0 - lacking / total
+    if exact >= enough or exact + _MISHEARD_CREDIT * lacking / total < enough:
+        return exact
+    every_gram = frozenset(gram for word in passage.words for gram in grams(word))
+    misheard = (word.weight for word in missing if _is_misheard(word, passage, every_gram))
+    return exact + _MISHEARD_CREDIT * sum(misheard) / total
 
 
 def score_share(plan: QueryPlan, score: float) -> float:
@@ -95,20 +107,26 @@ def named_in(plan: QueryPlan, title: str, language: str) -> bool:
     return bool(telling) and telling <= asked
 
 
-def _credit(word: QueryWord, passage: Held) -> float:
-    if not passage.tokens.isdisjoint(word.tokens):
-        return 1.0
+def _is_misheard(word: QueryWord, passage: Held, every_gram: frozenset[str]) -> bool:
+    """Whether the passage holds a word that sounds the same or shares most of its grams."""
     code = sound(word.word)
-    wanted = set(grams(word.word))
-    for other in passage.words:
-        if len(code) > 1 and sound(other) == code:
-            return _MISHEARD_CREDIT
-        if len(word.word) > 3 and _dice(wanted, set(grams(other))) >= _ALIKE:
-            return _MISHEARD_CREDIT
-    return 0.0
+    if len(code) > 1 and code in map(sound, passage.words):
+        return True
+    wanted = _gram_set(word.word)
+    if 2 * len(wanted & every_gram) < len(wanted):
+        return False
+    least, most = len(word.word) - 4, len(word.word) + 4
+    return len(word.word) > 3 and any(
+        least <= len(other) <= most and _dice(wanted, _gram_set(other)) >= _ALIKE for other in passage.words
+    )
 
 
-def _dice(left: set[str], right: set[str]) -> float:
+@lru_cache(maxsize=65_536)
+def _gram_set(word: str) -> frozenset[str]:
+    return frozenset(grams(word))
+
+
+def _dice(left: frozenset[str], right: frozenset[str]) -> float:
     return 2 * len(left & right) / (len(left) + len(right))
 
 

@@ -1,6 +1,6 @@
 """Finds passages: plan the query, ask the index, keep what really answers."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from .catalog import Catalog
 from .lexical_index import IndexHit, LexicalIndex
@@ -12,9 +12,11 @@ from .tokens import Held, held
 FLOOR = 0.6
 """The least relevance of an answer. Below it the documents do not say; docs/library.md has the measured rates."""
 
-_CANDIDATES = 24
+_CANDIDATES = 16
 _PER_DOCUMENT = 3
-_HOPELESS_SHARE = 0.12
+_HOPELESS_SHARE = 0.1
+_FAR_BEHIND = 0.3
+_MISHEARD_JUDGED = 6  # passages in which misheard words are looked for, since that takes time
 _ALIKE = 0.9
 _MERGED_CHARACTERS = 2_400
 
@@ -40,7 +42,7 @@ class LibraryRetriever:
         """At most ``limit`` passages that answer ``query``, best first; none where nothing is relevant."""
         frequency = self._index.frequencies(owner_id)
         plan = planned(query, self._languages_of(catalog, owner_id), frequency, self._index.count(owner_id))
-        wanted = max(_CANDIDATES, 3 * limit)
+        wanted = max(_CANDIDATES, 2 * limit)
         hits = self._index.search(owner_id, plan.wanted, wanted, document_ids=document_ids)
         stored = catalog.passages(owner_id, [hit.passage_id for hit in hits])
         only = document_ids is not None and len(document_ids) == 1
@@ -48,24 +50,29 @@ class LibraryRetriever:
         return _merged(kept)
 
     def _kept(
-        self, plan: QueryPlan, hits: Iterable[IndexHit], stored: dict[int, Passage], limit: int, per_document: int
+        self, plan: QueryPlan, hits: Sequence[IndexHit], stored: dict[int, Passage], limit: int, per_document: int
     ) -> list[FoundPassage]:
         kept: list[FoundPassage] = []
         seen: list[frozenset[str]] = []
         taken: dict[str, int] = {}
+        judged = 0
         for hit in hits:
             passage = stored.get(hit.passage_id)
             share = score_share(plan, hit.score)
-            if passage is None or share < _HOPELESS_SHARE:
+            if share < max(_HOPELESS_SHARE, _FAR_BEHIND * score_share(plan, hits[0].score)):
+                break
+            if passage is None:
                 continue
             full = taken.get(passage.document_id, 0) >= per_document
             if full and not named_in(plan, passage.title, passage.language):
                 continue
             words = held(searched_text(passage), passage.language)
-            covered = coverage(plan, words)
-            judged = relevance(covered, share)
-            if judged >= self._floor and not _is_repeated(words, seen):
-                kept.append(_found(passage, hit.score, covered, judged))
+            needed = self._floor - relevance(0.0, share)
+            covered = coverage(plan, words, enough=needed if judged < _MISHEARD_JUDGED else 0.0)
+            judged += 1
+            worth = relevance(covered, share)
+            if worth >= self._floor and not _is_repeated(words, seen):
+                kept.append(_found(passage, hit.score, covered, worth))
                 taken[passage.document_id] = taken.get(passage.document_id, 0) + 1
             if len(kept) == limit:
                 break

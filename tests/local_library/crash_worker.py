@@ -1,7 +1,8 @@
 """Runs library operations without end in a forked child, for the crash tests to kill.
 
 Reads ``store seed opening|working`` lines; answers with the child's process id, at once or when the child has opened
-the library, then with ``ended`` when the child is gone. The child writes each finished operation to ``acknowledged`` in the store's parent folder.
+the library, then with ``ended`` when the child is gone. The child notes each operation in the file ``acknowledged``
+beside the store.
 """
 
 import os
