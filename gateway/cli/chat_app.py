@@ -159,12 +159,17 @@ class ChatApp(App[None]):
 
     def _show_state(self) -> None:
         state = self.query_one("#state", Label)
-        model = " to Earpiece's embedded model" if self.talk.model == "earpiece-embedded" else ""
-        state.update(_STATES[self.talk.state] + (model if self.talk.state == "open" else ""))
-        state.set_class(self.talk.state in ("away", "refused"), "bad")
+        state.update(self._state_sentence())
+        state.set_class(self.talk.state in ("away", "refused") or bool(self.talk.model_problem), "bad")
         if self.talk.state == "open" and not self._was_open:
             self.run_worker(self._list_documents(), group="library")
         self._was_open = self.talk.state == "open"
+
+    def _state_sentence(self) -> str:
+        if self.talk.model_problem and self.talk.state != "refused":
+            return "the gateway cannot reach its model; it is tried again"
+        embedded = self.talk.state == "open" and self.talk.model == "earpiece-embedded"
+        return _STATES[self.talk.state] + (" to Earpiece's embedded model" if embedded else "")
 
 
 def _document_line(document: dict[str, Any]) -> Content:

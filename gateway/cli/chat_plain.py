@@ -67,10 +67,12 @@ class _PlainChat:
             self._leaving.set()
 
     async def connected(self) -> None:
-        while self.talk.state == "connecting":
+        while self.talk.state in ("connecting", "open") and not (self.talk.introduced or self.talk.model_problem):
             await self._next()
         if self.talk.state == "refused":
             raise Complaint("the gateway does not accept the token. Give another one in EARPIECE_TOKEN.")
+        if self.talk.model_problem:
+            raise Complaint("the gateway cannot reach its model. See what it logs, or start it without --upstream.")
         if self.talk.state == "away":
             raise Complaint(f"no gateway answers at {self._address.websocket}. Start one with: earpiece serve")
 

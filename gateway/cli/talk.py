@@ -49,7 +49,7 @@ class SaidTurn:
 
 
 class Talk:
-    """``run`` keeps the connection; `ask` and `interrupt` never wait."""
+    """``run`` keeps the connection; `ask` and `interrupt` never wait. ``introduced``: the model has said who it is."""
 
     def __init__(
         self, url: str, *, token: str = "", changed: Callable[[SaidTurn | None], None] = lambda _: None
@@ -57,6 +57,8 @@ class Talk:
         self.url = url
         self.state: State = "connecting"
         self.model = ""
+        self.model_problem = ""
+        self.introduced = False
         self.turns: list[SaidTurn] = []
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._changed = changed
@@ -146,6 +148,7 @@ class Talk:
 
     def _lost(self, state: State) -> None:
         self.state = state
+        self.introduced = False
         self._busy = False
         self._responses.clear()
         self._calls.clear()
@@ -162,6 +165,8 @@ class Talk:
 
     def _session(self, event: Mapping[str, Any]) -> None:
         self.model = str(event["session"].get("model") or self.model)
+        self.model_problem = ""
+        self.introduced = True
         self._changed(None)
 
     def _started(self, event: Mapping[str, Any]) -> None:
@@ -220,6 +225,8 @@ class Talk:
 
     def _failed(self, event: Mapping[str, Any]) -> None:
         error = event.get("error") or {}
+        if error.get("code") == "model_unavailable":
+            self.model_problem = str(error.get("message") or "the model cannot be reached")
         if error.get("code") != "response_cancel_not_active" and self.current and self.current.phase in RUNNING:
             self.current.problem = error.get("message") or "The model reported an error."
             self._end(self.current, "failed")

@@ -27,8 +27,8 @@ const voice = new Voice(session, { onchange: showVoice, onlevel: (peak) => (byId
 const transcript = new Transcript(byId("turns"), { onagain: ask });
 const panel = new LibraryPanel(new Library(token), { onchange: () => showProvider(token) });
 
-function stateChanged(state) {
-  showConnection(state);
+function stateChanged(state, problem) {
+  showConnection(state, problem);
   if (state === "open") {
     showProvider(token);
     panel.refresh();

@@ -106,9 +106,15 @@ export class LibraryPanel {
     addEventListener("drop", (event) => {
       event.preventDefault();
       mark(-depth);
-      // A folder has no type and no size that can be sent; its files can be chosen instead.
-      this.add([...event.dataTransfer.files].filter((file) => file.size || file.type));
+      this.#drop(event.dataTransfer);
     });
+  }
+
+  #drop(transfer) {
+    const items = [...transfer.items].filter((item) => item.kind === "file");
+    const folders = items.filter((item) => item.webkitGetAsEntry()?.isDirectory);
+    this.add(items.filter((item) => !folders.includes(item)).map((item) => item.getAsFile()));
+    if (folders.length) byId("library-note").textContent = "A folder cannot be dropped. Open it and drop its files.";
   }
 }
 

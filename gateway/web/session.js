@@ -14,6 +14,7 @@ export class Session {
     this.modalities = ["text"];
     this.spoken = false;
     this.model = "";
+    this.problem = "";
     this.busy = false;
     this.queue = [];
     this.connection = new Connection({
@@ -71,7 +72,7 @@ export class Session {
       this.queue = [];
       this.turns.lose();
     }
-    this.on.onstate(state);
+    this.on.onstate(state, this.problem);
   }
 
   #resume() {
@@ -100,12 +101,16 @@ export class Session {
 
   introduced(session) {
     this.model = session.model ?? this.model;
+    this.problem = "";
     this.spoken = (session.output_modalities ?? []).includes("audio");
     this.on.onmodel({ name: this.model, problem: "" });
   }
 
   failed(error) {
-    if (error?.code === "model_unavailable") this.on.onmodel({ name: this.model, problem: error.message });
+    if (error?.code === "model_unavailable") {
+      this.problem = error.message;
+      this.on.onmodel({ name: this.model, problem: error.message });
+    }
     if (error?.type === "invalid_request_error") this.#idle();
   }
 

@@ -15,11 +15,21 @@ const HEALTH = {
   unavailable: ["bad", "cannot be reached"],
 };
 const AWAY = "The gateway is away. What was said stays here; the page connects again by itself. Start it with: earpiece serve";
+const MODEL_AWAY = "The gateway cannot reach its model. What was said stays here; it is tried again.";
 
-export function showConnection(state) {
+// `problem` is what the gateway last said of its model; then it is not the gateway that is away.
+export function showConnection(state, problem) {
+  if (problem && state !== "refused") {
+    showBanner(MODEL_AWAY);
+    return;
+  }
   show("state-connection", ...CONNECTION[state]);
-  byId("away").hidden = state !== "away";
-  if (state === "away") byId("away").querySelector("span").textContent = AWAY;
+  showBanner(state === "away" ? AWAY : "");
+}
+
+function showBanner(text) {
+  byId("away").hidden = !text;
+  byId("away").querySelector("span").textContent = text;
 }
 
 export async function showProvider(token) {
@@ -36,6 +46,7 @@ export async function showProvider(token) {
 
 export function showModel({ name, problem }) {
   const embedded = name === "earpiece-embedded";
+  if (!problem) showBanner("");
   show("state-model", problem ? "bad" : "good", problem ? "Model away" : embedded ? "Embedded model" : name || "Model", problem);
   byId("welcome-model").hidden = !embedded;
   byId("welcome-model").textContent = "The embedded model answers here. It is not a language model: it looks your words up and quotes what fits best.";

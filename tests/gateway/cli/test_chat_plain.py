@@ -108,6 +108,15 @@ async def test_no_gateway_and_a_wrong_token_are_one_sentence_each() -> None:
     assert away == (1, "", f"earpiece: no gateway answers at {gateway.url}. Start one with: earpiece serve\n")
 
 
+async def test_a_model_that_cannot_be_reached_is_said_to_be_the_trouble() -> None:
+    """It is not the gateway that is missing, and the sentence does not send anybody to start one."""
+    settings = GatewaySettings(upstream="ws://127.0.0.1:9/v1/realtime", reconnect_attempts=1)
+    async with create_gateway_application(Handbook(), settings=settings) as gateway, chat(gateway.url) as process:
+        status, _, err = await said(process, "Hello?\n")
+    assert status == 1
+    assert "cannot reach its model" in err
+
+
 @pytest.mark.parametrize(
     ("given", "websocket", "http"),
     [

@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from gateway.application import create_gateway_application
 from gateway.settings import GatewaySettings
-from tests.gateway.web.browser import ask, text_of, turn
+from tests.gateway.web.browser import HANDBOOK, ask, text_of, turn
 from tests.gateway.web.conftest import OpenPage, Serve
 from tests.gateway.web.providers import Handbook, WaitingHandbook
 
@@ -89,3 +89,15 @@ async def test_the_installed_page_opens_without_a_gateway_and_says_so(tmp_path: 
     await page.wait_for_selector("#away:not([hidden])")
     assert "earpiece serve" in await page.inner_text("#away")
     assert await page.is_visible("#question")
+
+
+async def test_a_model_that_cannot_be_reached_is_not_called_a_missing_gateway(
+    serve: Serve, open_page: OpenPage
+) -> None:
+    """The page says that it is the model, keeps trying, and the documents can be managed meanwhile."""
+    gateway = await serve(library=HANDBOOK, upstream="ws://127.0.0.1:9/v1/realtime", reconnect_attempts=1)
+    page = await open_page(gateway.http_url, connected=False)
+    await page.wait_for_selector("#state-model[data-state=bad]")
+    await expect(page.locator("#away")).to_contain_text("cannot reach its model")
+    assert "ws://" not in await page.inner_text("body")
+    assert await page.locator(".document").count() > 0
