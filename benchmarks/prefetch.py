@@ -18,12 +18,13 @@ import asyncio
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.measure import Row, Table, spread
+from benchmarks.measure import Row, Table, milliseconds, spread
 from benchmarks.spoken import virtual_time
 from benchmarks.spoken.phrasing import FORMS, phrased
 from benchmarks.spoken.questions import Collection, judged_collection, small_collection
@@ -40,6 +41,7 @@ PROVIDER_SECONDS = (0.05, 0.2, 0.5)
 COLLECTIONS = ("xquad_en", "xquad_de", "cmrc")
 THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 RESULTS = 5
+HITS = 50
 
 
 class SlowSearch:
@@ -190,6 +192,20 @@ async def _asks_once(
     return search.calls == before
 
 
+async def memory_hits() -> Row:
+    """Time near repeats on the wall clock, beside the provider of 110 ms that they spare."""
+    question, again = "how many reviewers does every release need", "number of reviewers every release needs"
+    hits, misses = [], []
+    search = SlowSearch(small_collection(), 0.11)
+    async with FrontendKnowledgeRuntime(search, cache_ttl_seconds=300) as runtime:
+        for number in range(HITS):
+            ask = partial(runtime.search, owner_id=f"owner {number}", session_id="s")
+            misses.append(await milliseconds(partial(ask, question)))
+            hits.append(await milliseconds(partial(ask, again)))
+    assert search.calls == HITS, "a near repeat has reached the provider"
+    return Row("a near repeat within a session", spread(hits), spread(misses))
+
+
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of texts."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
@@ -291,6 +307,10 @@ def main() -> None:
     else:
         print("A small collection of our own; judged collections are read with --data FOLDER.\n")
     print(virtual_time.run(measure(collections)))
+    aim = "0.35 ms against 110 ms, as published for a semantic cache in front of a vector database."
+    hit = asyncio.run(memory_hits())
+    verdict = f"{hit.measured.p50:.2f} ms against {hit.baseline.p50 if hit.baseline else 0:.0f} ms."
+    print(f"\n{Table('A near repeat, on the wall clock', (hit,), aim=aim, verdict=verdict)}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 from knowledge_provider import PERSONAL_OWNER, Citation
 
 from ..knowledge_tool import KnowledgeTool, ToolOutcome
+from ..listening import Listener
 from ..projection import refusal
 
 _SUPERSEDED = "The user has moved on. Do not answer this."
@@ -24,6 +25,7 @@ class KnowledgeConversation:
         self._owner_id = owner_id
         self._session_id = session_id or secrets.token_hex(8)
         self._turns = 0
+        self._listener: Listener | None = None
         self._running: set[asyncio.Task[ToolOutcome]] = set()
 
     @property
@@ -34,6 +36,22 @@ class KnowledgeConversation:
     def new_turn(self) -> None:
         """The user has said something new."""
         self._turns += 1
+        if self._listener is not None:
+            self._listener.new_turn()
+
+    def heard(self, delta: str) -> None:
+        """More of what the user is saying, while it is said: it is looked up before the model asks. Never waits."""
+        self._listen().heard(delta)
+
+    def finished(self, transcript: str | None = None) -> None:
+        """The user has stopped speaking; with a transcript, this is what was said."""
+        self._listen().finished(transcript)
+
+    def close(self) -> None:
+        """The conversation is over: nothing is looked up any more."""
+        self.interrupt()
+        if self._listener is not None:
+            self._listener.close()
 
     def interrupt(self) -> None:
         """The user speaks over the answer: every call in flight ends at once, as ``superseded``."""
@@ -47,6 +65,8 @@ class KnowledgeConversation:
         Hand ``outcome.output`` to the model and ``outcome.citations`` to the client. A ``superseded`` outcome settles
         its call too, but asks for no new response.
         """
+        if self._listener is not None:
+            self._listener.asked()
         lookup = asyncio.create_task(
             self._tool.call(
                 arguments,
@@ -63,6 +83,11 @@ class KnowledgeConversation:
             self._running.discard(lookup)
             lookup.cancel()
         return superseded() if lookup.cancelled() else lookup.result()
+
+    def _listen(self) -> Listener:
+        if self._listener is None:
+            self._listener = Listener(self._tool.runtime, owner_id=self._owner_id, session_id=self._session_id)
+        return self._listener
 
 
 def superseded() -> ToolOutcome:

@@ -128,9 +128,7 @@ async def test_an_interruption_cancels_the_retrieval(tool: KnowledgeTool, provid
         ({"role": "tool", "content": "{}", "tool_call_id": "call_1"}, False),
     ],
 )
-async def test_a_turn_ends_with_spoken_words(
-    tool: KnowledgeTool, provider: HeldProvider, said: Any, new: bool
-) -> None:
+async def test_a_turn_ends_with_spoken_words(tool: KnowledgeTool, provider: HeldProvider, said: Any, new: bool) -> None:
     """Calls that follow one another without a word between them share a turn, and with it the budget of calls."""
     context = context_with(tool)
     async with pipeline(tool, context) as (worker, frames):

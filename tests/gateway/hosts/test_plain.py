@@ -66,3 +66,28 @@ async def test_two_conversations_share_no_turn(tool: KnowledgeTool) -> None:
 async def test_without_a_provider_no_tool_is_offered(empty_tool: KnowledgeTool) -> None:
     """A host offers what there is."""
     assert KnowledgeConversation(empty_tool).definition is None
+
+
+async def test_what_the_user_says_is_looked_up_before_the_model_asks(
+    tool: KnowledgeTool, provider: HeldProvider
+) -> None:
+    """A host that has transcripts hides the retrieval behind the speech; the call adopts it."""
+    conversation = KnowledgeConversation(tool, owner_id="ada")
+    conversation.heard("how many reviewers ")
+    conversation.heard("does every release need")
+    conversation.finished()
+    async with asyncio.timeout(5):
+        await provider.entered.wait()
+        outcome = await conversation.call({"query": "number of reviewers every release needs"})
+    assert outcome.status == "ok"
+    assert [request.query for request, _ in provider.asked] == ["how many reviewers does every release need"]
+    conversation.close()
+
+
+async def test_a_closed_conversation_looks_nothing_up(tool: KnowledgeTool) -> None:
+    """What comes after the end is not heard."""
+    conversation = KnowledgeConversation(tool, owner_id="ada", session_id="s1")
+    conversation.heard("how many reviewers does")
+    conversation.close()
+    conversation.finished("how many reviewers does every release need")
+    assert tool.runtime.prefetch_counts("ada", "s1").started == 0
