@@ -1,0 +1,1 @@
+"""A model and providers for the benchmarks of the realtime gateway; everything is on loopback and in real sockets."""
