@@ -45,7 +45,9 @@ class KnowledgeAdapter(Protocol):
     """An index, as the service sees it. Failures are `IndexFailed`; a document that can never fit, `DocumentRefused`.
 
     An index that can list what it holds also has ``async list_document_ids(source, *, after, limit) -> list[str]``, in
-    ascending order; reindexing then also removes what nobody knows any more.
+    ascending order; reindexing then also removes what nobody knows any more and writes again what the index has lost.
+    ``place_of(source) -> str`` names the part of ``adapterConfig`` that says where the documents lie, ``volatile`` true
+    says that the index is empty at each start, and ``async close()`` ends it; all three are optional.
     """
 
     async def upsert(self, documents: Sequence[KnowledgeDocument], context: AdapterContext) -> None:

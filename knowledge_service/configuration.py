@@ -128,7 +128,17 @@ async def open_service(path: Path) -> AsyncIterator[OpenService]:
         store = SourceStore(engine)
         for source in [*sources_from(settings.sources), *await store.sources()]:
             service.register_source(source)
+        await _forget_volatile(service)
         yield OpenService(service, Outbox(engine), store, audit, engine)
+
+
+async def _forget_volatile(service: KnowledgeService) -> None:
+    """An index in memory is empty at each start; the ledger must not say otherwise."""
+    for source in service.list_sources():
+        if getattr(service.adapter(source.adapter), "volatile", False):
+            while held := await service.ledger.document_ids(source.id):
+                await service.ledger.forget(source.id, held)
+            await service.ledger.save_checkpoint(source.id, None)
 
 
 def _home(path: Path) -> Path:

@@ -66,6 +66,9 @@ class MountedService:
 
     async def _open(self) -> KnowledgeService:
         opened = await self._stack.enter_async_context(open_service(self._file))
+        for source in opened.service.list_sources():
+            if getattr(opened.service.adapter(source.adapter), "volatile", False):
+                await opened.service.reindex_source(source.id)
         stop = asyncio.Event()
         worker = asyncio.create_task(SyncWorker(opened.service, opened.outbox).run(stop))
 

@@ -57,6 +57,8 @@ class Reindex:
     async def run(self, limit: int | None = None) -> ReindexProgress:
         """Index every document, or the next ``limit`` of them, which removes nothing."""
         checkpoint = await self._start()
+        if checkpoint.after is None:
+            await self._forget_missing()
         counts = Counter(checkpoint.counts)
         after = checkpoint.after
         read = 0
@@ -78,10 +80,12 @@ class Reindex:
         counts: Counter[str] = Counter()
         known = 0
         after: str | None = None
+        held = await self._held()
         while limit is None or counts["discovered"] < limit:
             page = await self._page(after, PAGE if limit is None else min(PAGE, limit - counts["discovered"]))
             entries = await self.ledger.entries(self.source.id, _ids(page))
             known += len(entries)
+            entries = {one: entry for one, entry in entries.items() if held is None or hash(one) in held}
             counts += _counted(page, compare(page.documents, entries))
             after = page.next_after
             if after is None:
@@ -95,6 +99,25 @@ class Reindex:
         if saved is not None and saved.source_version == self.source.version:
             return saved
         return Checkpoint(uuid.uuid4().hex, self.source.version)
+
+    async def _forget_missing(self) -> None:
+        """Forget what the ledger believes and the index has lost (emptied by somebody, restored from a backup)."""
+        held = await self._held()
+        after = ""
+        while held is not None and (known := await self.ledger.document_ids(self.source.id, after=after, limit=PAGE)):
+            after = known[-1]
+            await self.ledger.forget(self.source.id, [one for one in known if hash(one) not in held])
+
+    async def _held(self) -> set[int] | None:
+        """The ids that the index says it holds, as hashes to stay small; `None` where it cannot say."""
+        if not isinstance(self.adapter, EnumeratingAdapter):
+            return None
+        held: set[int] = set()
+        after = ""
+        while page := await self.adapter.list_document_ids(self.source, after=after, limit=PAGE):
+            after = page[-1]
+            held.update(map(hash, page))
+        return held
 
     async def _index_page(self, after: str | None, limit: int) -> tuple[Page, Changes]:
         # Reading and writing under one lock: a row that changes in between would be overwritten by its own past.

@@ -5,9 +5,15 @@ import inspect
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from knowledge_provider import ProviderDescription, ProviderHealth, RetrievalContext, RetrievalRequest
+from knowledge_provider import (
+    ProviderDescription,
+    ProviderHealth,
+    RetrievalContext,
+    RetrievalRequest,
+    UnsupportedFilters,
+)
 
 from . import provider_face
 from .adapter import AdapterContext, AdapterHealth, KnowledgeAdapter
@@ -15,15 +21,23 @@ from .caller import ANONYMOUS, SYSTEM, ExecutionContext
 from .current import CurrentDocuments
 from .data_engine import DataEngine
 from .documents import KnowledgeDocument
-from .errors import IndexFailed, InvalidSource, SourceNotReadable, SourceVersionConflict, UnknownAdapter, UnknownSource
-from .events import Indexed, Listener, Searched, ServiceEvent, SourceChanged, SourceOutcome
+from .errors import (
+    IndexFailed,
+    InvalidSource,
+    InvalidWhere,
+    SourceNotReadable,
+    UnknownAdapter,
+)
+from .events import Indexed, Listener, Searched, ServiceEvent, SourceChanged
 from .indexing import IndexWriter
 from .ledger import Ledger, MemoryLedger
 from .readers import ObjectReader, PermissionRule, SourceReader
+from .registry import Registry
 from .reindex import Reindex, ReindexProgress, Report, with_permissions
-from .search import Asked, KnowledgeSearch, search_together
+from .search import KnowledgeSearch, search_together
 from .source_search import Question, SearchLimits, SourceSearch
 from .sources import KnowledgeSource
+from .where import check_where
 
 logger = logging.getLogger(__name__)
 
@@ -68,9 +82,7 @@ class KnowledgeService:
         self._readers = {**({"object": ObjectReader(data_engine)} if data_engine else {}), **(readers or {})}
         self._listeners = list(listeners)
         self._record_queries = record_queries
-        self._adapters: dict[str, KnowledgeAdapter] = {}
-        self._sources: dict[str, KnowledgeSource] = {}
-        self._permissions: dict[str, PermissionRule] = {}
+        self._registry = Registry()
         self._locks: dict[str, asyncio.Lock] = {}
         self._describe = (key, label)
         if trust_index:
@@ -80,20 +92,18 @@ class KnowledgeService:
 
     def register_adapter(self, adapter_id: str, adapter: KnowledgeAdapter) -> None:
         """Use ``adapter`` for every source that names ``adapter_id``, also in place of an earlier one."""
-        self._adapters[adapter_id] = adapter
+        self._registry.adapters[adapter_id] = adapter
 
     def unregister_adapter(self, adapter_id: str) -> None:
         self.adapter(adapter_id)
-        del self._adapters[adapter_id]
+        del self._registry.adapters[adapter_id]
 
     def adapter(self, adapter_id: str) -> KnowledgeAdapter:
         """Raises `UnknownAdapter`."""
-        if adapter_id not in self._adapters:
-            raise UnknownAdapter(adapter_id, list(self._adapters))
-        return self._adapters[adapter_id]
+        return self._registry.adapter(adapter_id)
 
     def list_adapters(self) -> list[str]:
-        return sorted(self._adapters)
+        return sorted(self._registry.adapters)
 
     # Sources
 
@@ -104,48 +114,24 @@ class KnowledgeService:
         ``permissions`` says which grants may read a document of a file or http source. Raises `InvalidSource` or
         `SourceVersionConflict`.
         """
-        registered = self._sources.get(source.id)
-        if permissions is not None and source.object_content() is not None:
-            raise InvalidSource(
-                source.id, "is an object source: its rows are checked, so it takes no permissions rule."
-            )
-        if registered is not None and registered.fingerprint() != source.fingerprint():
-            if source.version <= registered.version:
-                raise SourceVersionConflict(source.id, registered=registered.version, offered=source.version)
-            if registered.adapter != source.adapter:
-                raise InvalidSource(
-                    source.id,
-                    f"still has its documents in {registered.adapter!r}. Remove the source, then register it.",
-                )
-        self._sources[source.id] = source
-        self._permissions.pop(source.id, None)
-        if permissions is not None:
-            self._permissions[source.id] = permissions
-        self.emit(
-            SourceChanged(
-                source_id=source.id,
-                change="registered" if registered is None else "replaced",
-                version=source.version,
-            )
-        )
+        known = self._registry.put(source, permissions)
+        change: Literal["registered", "replaced"] = "replaced" if known else "registered"
+        self.emit(SourceChanged(source_id=source.id, change=change, version=source.version))
 
     async def remove_source(self, source_id: str, *, keep_documents: bool = False) -> int:
         """Forget a source, and remove its documents from the index first. Returns how many were removed."""
         source = self.source(source_id)
         removed = 0 if keep_documents else await self._remove_all(source)
-        del self._sources[source_id]
-        self._permissions.pop(source_id, None)
+        self._registry.drop(source_id)
         self.emit(SourceChanged(source_id=source_id, change="removed", version=source.version))
         return removed
 
     def source(self, source_id: str) -> KnowledgeSource:
         """Raises `UnknownSource`."""
-        if source_id not in self._sources:
-            raise UnknownSource(source_id, list(self._sources))
-        return self._sources[source_id]
+        return self._registry.source(source_id)
 
     def list_sources(self) -> list[KnowledgeSource]:
-        return [self._sources[source_id] for source_id in sorted(self._sources)]
+        return [source for _, source in sorted(self._registry.sources.items())]
 
     # Documents
 
@@ -155,7 +141,7 @@ class KnowledgeService:
         record = source.record_id(document.id) if source.object_content() else None
         if document.source_id != source_id or document.source_record_id != record:
             raise InvalidSource(source_id, f"document {document.id!r} does not belong here; check its ids.")
-        if (rule := self._permissions.get(source_id)) is not None:
+        if (rule := self._registry.permissions.get(source_id)) is not None:
             document = with_permissions(document, rule)
         context = AdapterContext(source=source, reason="manual", trace_id=trace_id)
         async with self.lock(source_id):
@@ -211,11 +197,13 @@ class KnowledgeService:
         """The best ``top_k`` passages that the caller may read, of the named sources or of all.
 
         ``source_ids`` empty asks nothing; only `None` means all. ``for_model`` also leaves out what is not
-        ``ai_exposed``.
+        ``ai_exposed``. Raises `InvalidWhere` for a wrong ``filter``.
         """
+        check_where(filter or {})
         caller = execution_context or ANONYMOUS
         started = time.monotonic()
-        asked, skipped = self._asked(caller, source_ids, for_model=for_model)
+        chosen = None if source_ids is None else list(source_ids)
+        asked, skipped = self._registry.asked(caller, chosen, for_model=for_model)
         question = Question(
             query=query.strip(),
             top_k=max(1, min(top_k, MAX_TOP_K)),
@@ -238,6 +226,10 @@ class KnowledgeService:
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Mapping[str, Any]:
         """Search for the owner of ``context``. A partial outcome comes back as a last, typed result."""
+        try:
+            check_where(request.filters)
+        except InvalidWhere as error:
+            raise UnsupportedFilters(self._describe[0], "cannot apply these filters") from error
         found = await self.search(
             request.query,
             execution_context=await self.caller(context.owner_id),
@@ -252,16 +244,18 @@ class KnowledgeService:
 
     async def health(self) -> ProviderHealth:
         """Ready when every adapter that a source uses is; degraded when some are."""
-        used = sorted({source.adapter for source in self._sources.values()})
+        used = sorted({source.adapter for source in self._registry.sources.values()})
         states = await asyncio.gather(*(self._adapter_health(name) for name in used))
         return provider_face.health(dict(zip(used, states, strict=True)), trust_index=self.trust_index)
 
     async def close(self) -> None:
         """Close the adapters that can be closed."""
-        for adapter in self._adapters.values():
-            closing = getattr(adapter, "close", None)
-            if closing is not None:
-                await closing()
+        closing = [
+            close() for one in self._registry.adapters.values() if (close := getattr(one, "close", None)) is not None
+        ]
+        for failed in await asyncio.gather(*closing, return_exceptions=True):
+            if isinstance(failed, Exception):
+                logger.warning("An index adapter did not close", exc_info=failed)
 
     # For the parts of the service
 
@@ -278,12 +272,7 @@ class KnowledgeService:
 
     def sources_on(self, object_name: str) -> list[KnowledgeSource]:
         """The sources that project an object and are kept in step with it."""
-        contents = ((source, source.object_content()) for source in self.list_sources())
-        return [
-            source
-            for source, content in contents
-            if content is not None and content.object == object_name and source.refresh.on_record_change
-        ]
+        return self._registry.on_object(object_name)
 
     def emit(self, event: ServiceEvent) -> None:
         for listener in self._listeners:
@@ -291,27 +280,6 @@ class KnowledgeService:
                 listener(event)
             except Exception:
                 logger.exception("A listener failed on %s", type(event).__name__)
-
-    def _asked(
-        self, caller: ExecutionContext, source_ids: Sequence[str] | None, *, for_model: bool
-    ) -> tuple[list[Asked], list[SourceOutcome]]:
-        asked: list[Asked] = []
-        skipped: list[SourceOutcome] = []
-        for source_id in dict.fromkeys(self._sources if source_ids is None else source_ids):
-            source = self._sources.get(source_id)
-            if source is None or not _may_ask(source, caller, for_model=for_model):
-                # A source that is not for this caller looks like one that does not exist.
-                if source_ids is not None:
-                    skipped.append(
-                        SourceOutcome(source_id=source_id, status="skipped", code=UnknownSource.code, complete=False)
-                    )
-            elif source.adapter not in self._adapters:
-                skipped.append(
-                    SourceOutcome(source_id=source_id, status="failed", code=UnknownAdapter.code, complete=False)
-                )
-            else:
-                asked.append((source, self._adapters[source.adapter]))
-        return asked, skipped
 
     def _tell_searched(self, question: Question, found: KnowledgeSearch, seconds: float) -> None:
         self.emit(
@@ -341,7 +309,7 @@ class KnowledgeService:
             reader=self._readers[kind],
             ledger=self.ledger,
             still_there=still_there if kind == "object" else None,
-            permissions=self._permissions.get(source.id),
+            permissions=self._registry.permissions.get(source.id),
             report=report,
             trace_id=trace_id,
             lock=self.lock(source.id),
@@ -363,12 +331,6 @@ class KnowledgeService:
                 return await self.adapter(adapter_id).health_check()
         except (IndexFailed, UnknownAdapter, TimeoutError) as error:
             return AdapterHealth(ok=False, message=type(error).__name__)
-
-
-def _may_ask(source: KnowledgeSource, caller: ExecutionContext, *, for_model: bool) -> bool:
-    if caller.is_anonymous or (for_model and not source.ai_exposed):
-        return False
-    return caller.is_system or not caller.grants().isdisjoint(source.audience)
 
 
 __all__ = ["CallerRule", "KnowledgeService"]

@@ -92,6 +92,8 @@ def _passages_of(document: KnowledgeDocument) -> Iterator[tuple[_Passage, Counte
 class MemoryIndex:
     """Holds every source apart. Not shared between threads or processes."""
 
+    volatile = True
+
     def __init__(self) -> None:
         self._sources: dict[str, _Postings] = {}
 

@@ -61,6 +61,9 @@ class RagflowIndex:
         self._poll_seconds = poll_seconds
         self._name = name
 
+    def place_of(self, source: KnowledgeSource) -> str:
+        return _dataset(source)
+
     async def upsert(self, documents: Sequence[KnowledgeDocument], context: AdapterContext) -> None:
         dataset = _dataset(context.source)
         kept: set[str] = set()
