@@ -12,12 +12,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from .settings import InvalidSetting
+
 TOKEN_PREFIX = "ep_"  # noqa: S105
 _OWNER = re.compile(r"[\w][\w.@-]{0,119}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-class InvalidOwners(ValueError):
+class InvalidOwners(InvalidSetting):
     """Raised when tokens cannot be read; the message says where and what is expected."""
 
 
