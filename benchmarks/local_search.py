@@ -10,6 +10,7 @@ import gc
 import random
 import resource
 import sqlite3
+import sys
 import tempfile
 import time
 import warnings
@@ -17,6 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.measure import Row, Spread, Table, spread
 from local_library import DomainLibrary, LibraryLimits

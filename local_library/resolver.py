@@ -21,7 +21,7 @@ class LocatorResolver:
         """
         document, place = self._document(owner_id, locator)
         passages = list(self._catalog.passages_of(owner_id, document.document_id))
-        wanted = passages if not place else list(_at(passages, document, place))
+        wanted = passages if not place else _at(passages, document, place)
         if not wanted:
             raise DocumentNotFound(locator)
         text = "\n\n".join(_texts(wanted))
@@ -39,14 +39,18 @@ class LocatorResolver:
         raise DocumentNotFound(locator)
 
 
-def _at(passages: list[Passage], document: DocumentInfo, place: str) -> Iterator[Passage]:
+def _at(passages: list[Passage], document: DocumentInfo, place: str) -> list[Passage]:
+    """The passages at ``place``: its own section and those below, else any section under a heading of that name."""
     whole = f"{document.path}#{place}"
-    for passage in passages:
-        chunk = passage.chunk
-        own = locator_for(document.path, chunk.heading_path, chunk.place, document.title)
-        by_line = f"{document.path}#{chunk.place}" if chunk.place else ""
-        if whole in (own, by_line) or own.startswith(f"{whole} > ") or place in chunk.heading_path:
-            yield passage
+    exact = [one for one in passages if _is_at(one, document, whole)]
+    return exact or [one for one in passages if place in one.chunk.heading_path]
+
+
+def _is_at(passage: Passage, document: DocumentInfo, whole: str) -> bool:
+    chunk = passage.chunk
+    own = locator_for(document.path, chunk.heading_path, chunk.place, document.title)
+    by_line = f"{document.path}#{chunk.place}" if chunk.place else ""
+    return whole in (own, by_line) or own.startswith(f"{whole} > ")
 
 
 def _texts(passages: list[Passage]) -> Iterator[str]:
