@@ -15,7 +15,9 @@ from knowledge_provider import (
     RetrievalRequest,
     RetrievalTimedOut,
     UnknownKnowledgeBase,
+    UnsupportedFilters,
 )
+from knowledge_provider.conformance import check_provider
 from knowledge_service import (
     ANONYMOUS,
     SYSTEM,
@@ -26,6 +28,7 @@ from knowledge_service import (
     IndexFailed,
     IndexHit,
     InvalidSource,
+    InvalidWhere,
     KnowledgeDocument,
     KnowledgeService,
     KnowledgeSource,
@@ -107,6 +110,22 @@ async def test_a_changed_declaration_needs_a_higher_version(host: Host) -> None:
     host.service.register_source(declared(label="Other", version=2))
     with pytest.raises(InvalidSource, match="Remove the source"):
         host.service.register_source(declared(adapter="elsewhere", version=3))
+
+
+async def test_a_source_does_not_move_away_from_its_documents(host: Host) -> None:
+    """An index that keeps sources in several places names the place; a new one would leave the old one behind."""
+
+    class Placed(MemoryIndex):
+        def place_of(self, source: KnowledgeSource) -> str:
+            return str(source.adapter_config.get("dataset"))
+
+    host.service.register_adapter("placed", Placed())
+    host.service.register_source(declared("notes", adapter="placed", adapterConfig={"dataset": "a", "floor": 1}))
+    host.service.register_source(
+        declared("notes", adapter="placed", adapterConfig={"dataset": "a", "floor": 2}, version=2)
+    )
+    with pytest.raises(InvalidSource, match="Remove the source"):
+        host.service.register_source(declared("notes", adapter="placed", adapterConfig={"dataset": "b"}, version=3))
 
 
 async def test_removing_a_source_empties_its_index_first(host: Host) -> None:
@@ -418,6 +437,15 @@ async def test_ranks_are_fused_because_scores_are_not_comparable(host: Host) -> 
     assert [hit.source_id for hit in found.hits] == ["articles", "boasts", "articles", "boasts"]
 
 
+async def test_a_wrong_filter_is_refused_and_not_ignored(host: Host) -> None:
+    """Ignoring it would widen the search."""
+    with pytest.raises(InvalidWhere):
+        await host.service.search("refund", execution_context=ADA, filter={"public": {"$like": "x"}})
+    request = RetrievalRequest(query="refund", filters={"$where": "1"})
+    with pytest.raises(UnsupportedFilters):
+        await host.service.retrieve(request, context())
+
+
 # As a provider
 
 
@@ -436,6 +464,38 @@ async def test_the_service_is_a_provider(host: Host) -> None:
     host.service.register_source(declared("secret", audience=["role:agent"]))
     described = host.service.describe()
     assert [base.id for base in described.knowledge_bases or ()] == ["articles"]
+
+
+async def test_the_service_passes_the_checks_that_any_provider_must_pass() -> None:
+    """The public conformance kit: shape, bounds, cancellation, owner isolation, concurrency, closing."""
+
+    def factory() -> KnowledgeService:
+        made = Host(callers={"owner-a": ADA}.get)
+        made.service.register_source(declared())
+        return made.service
+
+    results = await check_provider(factory)
+    assert [(result.name, result.sentence) for result in results if not result.passed] == []
+
+
+async def test_closing_closes_every_adapter_also_after_one_that_fails(host: Host) -> None:
+    """One broken index keeps no connection of another open."""
+    closed: list[str] = []
+
+    class Closing(MemoryIndex):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        async def close(self) -> None:
+            closed.append(self.name)
+            if self.name == "first":
+                raise RuntimeError("it broke")
+
+    for name in ("first", "second"):
+        host.service.register_adapter(name, Closing(name))
+    await host.service.close()
+    assert closed == ["first", "second"]
 
 
 async def test_the_caller_is_the_owner_as_the_host_maps_them(host: Host) -> None:

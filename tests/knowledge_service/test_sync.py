@@ -11,8 +11,10 @@ from knowledge_service import AdapterContext, DocumentRefused, IndexFailed, Know
 from knowledge_service.changes import RecordChange
 from knowledge_service.events import Synced, SyncFailed
 from knowledge_service.indexes.memory import MemoryIndex
-from knowledge_service.sql.outbox import record_change
-from knowledge_service.sql.schema import outbox
+from knowledge_service.sql.database import open_database
+from knowledge_service.sql.outbox import Outbox, record_change
+from knowledge_service.sql.schema import create_tables, outbox
+from knowledge_service.sql.triggers import install_triggers
 from knowledge_service.sync import SyncSettings, SyncWorker
 
 
@@ -359,3 +361,28 @@ async def test_the_outbox_holds_no_text_of_a_record(desk: Any) -> None:
     async with desk.engine.connect() as connection:
         (row,) = (await connection.execute(sa.select(outbox))).all()
     assert "secret" not in repr(row)
+
+
+async def test_who_may_write_the_table_need_not_see_the_outbox(postgres_url: str) -> None:
+    """The triggers note changes with the rights of their owner."""
+    role = "writer_" + postgres_url.rpartition("_")[2]
+    owner, writer = open_database(postgres_url), open_database(postgres_url.replace("//postgres@", f"//{role}@"))
+    table = sa.Table("paper", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("body", sa.Text))
+    async with owner.begin() as connection:
+        await create_tables(connection)
+        await connection.run_sync(table.metadata.create_all)
+        await install_triggers(connection, table)
+        await install_triggers(connection, table)
+        await connection.execute(sa.text(f"create role {role} login"))
+        await connection.execute(sa.text(f"grant insert, update on paper to {role}"))
+    async with writer.begin() as connection:
+        await connection.execute(sa.insert(table).values(id=1, body="alpha"))
+    with pytest.raises(sa.exc.ProgrammingError):
+        async with writer.connect() as connection:
+            await connection.execute(sa.select(outbox))
+    assert (await Outbox(owner).status()).pending == 1
+    await writer.dispose()
+    async with owner.begin() as connection:
+        await connection.execute(sa.text(f"drop owned by {role}"))
+        await connection.execute(sa.text(f"drop role {role}"))
+    await owner.dispose()
