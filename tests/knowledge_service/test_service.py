@@ -17,7 +17,7 @@ from knowledge_provider import (
     UnknownKnowledgeBase,
     UnsupportedFilters,
 )
-from knowledge_provider.conformance import check_provider
+from knowledge_provider.conformance import Conditions, check_provider
 from knowledge_service import (
     ANONYMOUS,
     SYSTEM,
@@ -466,15 +466,21 @@ async def test_the_service_is_a_provider(host: Host) -> None:
     assert [base.id for base in described.knowledge_bases or ()] == ["articles"]
 
 
-async def test_the_service_passes_the_checks_that_any_provider_must_pass() -> None:
-    """The public conformance kit: shape, bounds, cancellation, owner isolation, concurrency, closing."""
+async def test_the_service_passes_the_checks_that_any_provider_must_pass(host: Host) -> None:
+    """The public conformance kit over real rows: shape, bounds, cancellation, owner isolation, concurrency, closing."""
+    host.rows(4, public=False, start=20)
+    await host.service.reindex_source("articles")
+    owners = {"ada": ADA, "bob": ExecutionContext(user_id="bob", roles=frozenset({"agent"}))}
 
     def factory() -> KnowledgeService:
-        made = Host(callers={"owner-a": ADA}.get)
-        made.service.register_source(declared())
-        return made.service
+        made = KnowledgeService(data_engine=host.engine, callers=owners.get)
+        made.register_adapter("memory", host.index)
+        made.register_source(declared())
+        return made
 
-    results = await check_provider(factory)
+    conditions = Conditions(queries=("refund", "refund 20", "refund 1"), owners=("ada", "bob"))
+    results = await check_provider(factory, conditions)
+    assert len(results) > 5
     assert [(result.name, result.sentence) for result in results if not result.passed] == []
 
 
