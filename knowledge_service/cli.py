@@ -5,16 +5,16 @@ import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from .audit import AuditHead, AuditLog
-from .configuration import OpenService, open_service
 from .errors import InvalidSource
 from .reindex import ReindexProgress
-from .source_file import load_sources
-from .sync import SyncWorker
+
+if TYPE_CHECKING:
+    from .configuration import OpenService
 
 _T = TypeVar("_T")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -32,7 +32,15 @@ def _with_config(command: _Command) -> _Command:
     )(command)
 
 
-def _run(config: Path, work: Callable[[OpenService], Awaitable[_T]]) -> _T:
+def _run(config: Path, work: Callable[["OpenService"], Awaitable[_T]]) -> _T:
+    # Here and not above: the command line lists these commands also where the extra is not installed.
+    try:
+        from .configuration import open_service
+    except ImportError as error:
+        raise click.ClickException(
+            f"{error.name} is missing. Install it with: pip install 'earpiece[service]'"
+        ) from error
+
     async def run() -> _T:
         async with open_service(config) as opened:
             return await work(opened)
@@ -51,7 +59,9 @@ def source() -> None:
 def add(file: Path, config: Path) -> None:
     """Add the sources that FILE declares, or new versions of them."""
 
-    async def work(opened: OpenService) -> None:
+    async def work(opened: "OpenService") -> None:
+        from .source_file import load_sources
+
         for one in load_sources(file):
             opened.service.adapter(one.adapter)
             opened.service.register_source(one)
@@ -68,7 +78,7 @@ def add(file: Path, config: Path) -> None:
 def list_sources(config: Path) -> None:
     """List the sources with how many documents each has."""
 
-    async def work(opened: OpenService) -> None:
+    async def work(opened: "OpenService") -> None:
         for one in opened.service.list_sources():
             count = await opened.service.ledger.count(one.id)
             click.echo(f"{one.id}\t{one.source.kind}\t{one.adapter}\tv{one.version}\t{count} documents\t{one.label}")
@@ -82,7 +92,7 @@ def list_sources(config: Path) -> None:
 def show(source_id: str, config: Path) -> None:
     """Show one declaration as JSON."""
 
-    async def work(opened: OpenService) -> None:
+    async def work(opened: "OpenService") -> None:
         click.echo(opened.service.source(source_id).model_dump_json(by_alias=True, indent=2))
 
     _run(config, work)
@@ -99,7 +109,7 @@ def reindex(source_id: str, dry_run: bool, limit: int | None, config: Path) -> N
     def report(progress: ReindexProgress) -> None:
         click.echo(f"  {progress.discovered} read", err=True)
 
-    async def work(opened: OpenService) -> ReindexProgress:
+    async def work(opened: "OpenService") -> ReindexProgress:
         return await opened.service.reindex_source(source_id, dry_run=dry_run, limit=limit, report=report)
 
     done = _run(config, work)
@@ -119,7 +129,7 @@ def reindex(source_id: str, dry_run: bool, limit: int | None, config: Path) -> N
 def remove(source_id: str, keep_documents: bool, config: Path) -> None:
     """Remove a source that was added by command, and its documents from the index."""
 
-    async def work(opened: OpenService) -> int:
+    async def work(opened: "OpenService") -> int:
         if source_id not in {one.id for one in await opened.store.sources()}:
             opened.service.source(source_id)
             raise InvalidSource(source_id, f"is declared in {config.name}. Remove it there.")
@@ -140,7 +150,7 @@ def sync() -> None:
 def status(config: Path) -> None:
     """Say how many changes wait, how old they are, and which are dead."""
 
-    async def work(opened: OpenService) -> None:
+    async def work(opened: "OpenService") -> None:
         found = await opened.outbox.status()
         click.echo(f"{found.pending} waiting (the oldest for {found.lag_seconds:.0f} s), {found.dead} dead")
         for letter in await opened.outbox.dead_letters():
@@ -155,7 +165,9 @@ def status(config: Path) -> None:
 def retry(object_name: str | None, config: Path) -> None:
     """Try dead letters again, and deliver what is due."""
 
-    async def work(opened: OpenService) -> tuple[int, int]:
+    async def work(opened: "OpenService") -> tuple[int, int]:
+        from .sync import SyncWorker
+
         replayed = await opened.outbox.replay(object_name)
         return replayed, await SyncWorker(opened.service, opened.outbox).drain()
 
@@ -168,7 +180,7 @@ def audit() -> None:
     """Read and verify the audit log."""
 
 
-def _log(opened: OpenService) -> AuditLog:
+def _log(opened: "OpenService") -> AuditLog:
     if opened.audit is None:
         raise InvalidSource("audit", "no log is configured. Write 'audit: audit.jsonl' into the file.")
     return opened.audit
@@ -180,7 +192,7 @@ def _log(opened: OpenService) -> AuditLog:
 def show_audit(count: int, config: Path) -> None:
     """Print the last entries."""
 
-    async def work(opened: OpenService) -> None:
+    async def work(opened: "OpenService") -> None:
         for entry in _log(opened).entries(count):
             facts = dict(entry.event)
             at = datetime.fromtimestamp(facts.pop("at", 0), UTC).isoformat(timespec="seconds")
@@ -195,7 +207,7 @@ def show_audit(count: int, config: Path) -> None:
 def verify(head: str | None, config: Path) -> None:
     """Check that no line was changed, moved or removed, and print the head to note elsewhere."""
 
-    async def work(opened: OpenService) -> AuditHead:
+    async def work(opened: "OpenService") -> AuditHead:
         return _log(opened).verify(_head(head))
 
     found = _run(config, work)

@@ -2,6 +2,8 @@
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -125,6 +127,25 @@ def test_a_wrong_service_file_names_its_key(home: Path, run: Run, old: str, new:
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(InvalidSource, match=said):
         run(source, "list")
+
+
+WITHOUT_EXTRA = """
+import sys
+for name in ("sqlalchemy", "aiosqlite", "yaml", "asyncpg", "httpx2"):
+    sys.modules[name] = None
+import knowledge_service
+from knowledge_service.cli import source
+source(["list", "--config", sys.argv[1]])
+"""
+
+
+def test_without_the_extra_the_commands_say_what_to_install(home: Path) -> None:
+    """The command line of a plain installation lists these commands, and must not break over them."""
+    command = [sys.executable, "-c", WITHOUT_EXTRA, str(home / "knowledge.yaml")]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert finished.returncode == 1
+    assert "Install it with: pip install 'earpiece[service]'" in finished.stderr
+    assert "Traceback" not in finished.stderr
 
 
 def test_the_example_is_a_good_service_file() -> None:
