@@ -11,6 +11,7 @@ import pytest_asyncio
 from aiohttp import web
 
 from adapters._json_client import http_failure
+from adapters._json_text import parse_json
 from adapters._pinned_transport import is_public_address
 from adapters.http_service import HttpProvider, from_config
 from knowledge_provider import ProviderContractError, RetrievalError, UnsupportedFilters
@@ -141,6 +142,27 @@ async def test_a_hundred_barge_ins_leave_the_pool_idle(
         assert len(await company.retrieve(request_for(), context_for())) == 1
 
 
+async def test_answers_that_are_not_read_to_their_end_give_their_connections_back(
+    service: "Loopback", request_for: Make, context_for: Make
+) -> None:
+    """Refusals and bodies beyond the limit are left half way; a leak would use up the pool in an hour of talk."""
+    company = provider(service.url, max_bytes=100)
+    for status in (200, 500):
+        service.replies(b"x" * 3_000_000, status)
+        for _ in range(10):
+            with pytest.raises(RetrievalError):
+                await company.retrieve(request_for(), context_for())
+    client = company._client._own
+    assert client is not None
+    pool = client._transport._pool  # type: ignore[attr-defined]
+    assert [connection for connection in pool.connections if not connection.is_idle()] == []
+
+
+def test_nan_in_json_is_no_value() -> None:
+    """It is neither passed on, where it would break the next encoder, nor a reason to lose the answer."""
+    assert parse_json("[NaN, Infinity, -Infinity, 1]", "company") == [None, None, None, 1]
+
+
 @pytest.mark.parametrize(
     ("status", "code", "attempts"),
     [
@@ -262,7 +284,7 @@ async def test_odd_values_inside_good_json_cost_only_themselves(
     """NaN is no score, a lone surrogate is replaced, rows without text are left out, numbers become ids."""
     service.replies(
         '{"results": [{"id": 7, "content": "a \\ud800 b", "score": NaN, "metadata": {"n": 1e999, "k": [1], "_p": 1}},'
-        ' {"id": "2", "content": "  "}, {"id": "3"}, null, 5, {"content": "no id", "score": "high"}]}'
+        ' {"id": "2", "content": "  "}, {"id": "3"}, null, 5, {"content": "no id", "score": 1e999}]}'
     )
     company = provider(service.url)
     first, second = await company.retrieve(request_for(), context_for())
