@@ -17,10 +17,29 @@ from local_library.extraction.limited import LimitedExtractor
 Zipped = Callable[[dict[str, str | bytes]], bytes]
 
 
+class SharedExtractor(LimitedExtractor):
+    """The shipped extractor, whose processes outlive one library so that tests need not start them each time."""
+
+    def close(self) -> None:
+        """Keep the processes for the next library."""
+
+    def end(self) -> None:
+        """End the processes."""
+        super().close()
+
+
+@pytest.fixture(scope="session")
+def shared_extractor() -> Iterator[SharedExtractor]:
+    """One set of reading processes for all tests."""
+    reader = SharedExtractor()
+    yield reader
+    reader.end()
+
+
 @pytest.fixture
-def library(tmp_path: Path) -> Iterator[DomainLibrary]:
+def library(tmp_path: Path, shared_extractor: SharedExtractor) -> Iterator[DomainLibrary]:
     """An empty library in a folder of its own."""
-    with DomainLibrary(tmp_path / "store") as opened:
+    with DomainLibrary(tmp_path / "store", extractor=shared_extractor) as opened:
         yield opened
 
 

@@ -11,6 +11,7 @@ from local_library import (
     DomainLibrary,
     Drift,
     FolderNotUsable,
+    ImportOutcome,
     ImportStatus,
     LibraryFull,
     LibraryLimits,
@@ -68,7 +69,7 @@ def test_a_folder_is_imported_but_for_what_is_ignored(library: DomainLibrary, tm
     (root / "empty.md").write_text("")
     (root / "picture.png").write_bytes(b"\x89PNG")
     (root / ".earpieceignore").write_text("# mine\nskip.md\n")
-    seen = []
+    seen: list[ImportOutcome] = []
     outcomes = library.import_folder(root, ignore=("*.log", "drafts/*"), progress=seen.append)
     assert [(Path(one.path).name, one.status.value) for one in outcomes] == [
         ("a.md", "added"),

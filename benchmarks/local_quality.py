@@ -1,0 +1,241 @@
+"""Quality of the local library on judged collections: ranking, misheard questions, and the floor.
+
+Run with ``python benchmarks/local_quality.py --data FOLDER [--queries N]``. A collection is a gzipped JSON file with
+``docs`` ([id, title, text]), ``queries`` ([id, text]) and ``qrels``. Without the folder a small collection of the
+project's own is measured: the handbook of the examples. The peer is BM25 (bm25s) over the same words without stems,
+grams and sounds, and bm25s with its own tokenizer.
+"""
+
+import argparse
+import gzip
+import json
+import math
+import random
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from local_library import DomainLibrary
+from local_library.records import ExtractedText, Segment, SegmentKind
+from local_library.tokens import terms
+
+NAMES = ("cranfield", "cmrc", "xquad_en", "xquad_de", "dstc10_last")
+DEPTH = 20
+HANDBOOK = Path(__file__).resolve().parents[1] / "examples" / "handbook"
+
+_DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+_BY_SOUND = """ph:f ck:k ee:ea ea:ee ai:ay qu:kw wh:w tion:shun kn:n wr:r ie:y oo:u ll:l ss:s tt:t mm:m c:k y:i s:c
+    ei:ai ä:e v:f d:t z:s ü:i"""
+_SUBSTITUTIONS = tuple(pair.split(":") for pair in _BY_SOUND.split())
+_SAME_SOUND = """
+    在再载 做作坐座 是事市式世试室 地的得德 公工功攻宫 里理力历立利 有由又右友游 年念
+    人任认仁 国果过 中种重众 家加佳价 时石实识十 生声升省胜 成城程承称 明名命 新心信辛
+    东动冬懂 会回汇惠 学雪血 文问闻温 长常场厂 建见件间简 机几计记级及 全权泉 区曲去取
+    主住著注助 发法罚 方放房访 高告搞 行形型星 子字自资 军均君 电店点典 路录陆 海害还
+    青清轻请 安按岸 南男难 北被备背 县现线限 河和合何 山三散 花画话化 金近今进 语与于雨余
+    书术数树属 期其起气七奇 月越约 一以已意医 位为未委 分份
+"""
+_HOMOPHONES = {mark: group for group in _SAME_SOUND.split() for mark in group}
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+Ranking = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Documents, questions, and which documents answer them how well."""
+
+    name: str
+    documents: Sequence[tuple[str, str, str]]
+    queries: Sequence[tuple[str, str]]
+    judgements: Mapping[str, Mapping[str, int]]
+
+
+def misheard(question: str, seed: str, share: float = 0.2) -> str:
+    """``question`` with about ``share`` of its words disturbed; the same for the same seed."""
+    choose = random.Random(seed)
+    if _HAN.search(question):
+        return "".join(_other_mark(mark, choose) if choose.random() < share * 2 else mark for mark in question)
+    said: list[str] = []
+    for word in question.lower().split():
+        if choose.random() >= share:
+            said.append(word)
+        elif said and choose.random() < 0.15:
+            said[-1] += word
+        else:
+            said.append(_disturbed(word, choose))
+    return " ".join(said)
+
+
+def _other_mark(mark: str, choose: random.Random) -> str:
+    others = _HOMOPHONES.get(mark, "").replace(mark, "")
+    return choose.choice(others) if others else mark
+
+
+def _disturbed(word: str, choose: random.Random) -> str:
+    if word.isdigit():
+        return " ".join(_DIGITS[int(digit)] for digit in word)
+    for written, heard in choose.sample(_SUBSTITUTIONS, 4):
+        if written in word:
+            return word.replace(written, heard, 1)
+    if len(word) > 5 and choose.random() < 0.5:
+        cut = choose.randrange(2, len(word) - 2)
+        return f"{word[:cut]} {word[cut:]}"
+    cut = choose.randrange(1, len(word) - 1) if len(word) > 3 else 0
+    return word[:cut] + word[cut + 1 :] if cut else word
+
+
+class WholeText:
+    """One document, one passage, as the collections judge them."""
+
+    def extract(self, path: str, content: bytes, source_content_hash: str) -> tuple[ExtractedText, str]:
+        title, text = content.decode().split("\n", 1)
+        segments = (Segment(0, SegmentKind.PARAGRAPH, text),)
+        return ExtractedText(source_content_hash, "whole-1", title, segments), "text/plain"
+
+    def close(self) -> None:
+        return None
+
+
+def loaded(folder: Path, name: str, most_queries: int) -> Collection:
+    with gzip.open(folder / f"{name}.json.gz") as file:
+        raw = json.load(file)
+    asked = [(key, text) for key, text in raw["queries"] if raw["qrels"].get(key)][:most_queries]
+    return Collection(name, [tuple(one) for one in raw["docs"]], asked, raw["qrels"])
+
+
+def handbook() -> Collection:
+    """The example handbook, asked for by its own headings."""
+    documents, queries, judgements = [], [], {}
+    for path in sorted(HANDBOOK.glob("*.md")):
+        title, _, text = path.read_text(encoding="utf-8").partition("\n")
+        documents.append((path.name, title.strip("# "), text))
+        for heading in (line.strip("# ") for line in text.split("\n") if line.startswith("## ")):
+            key = f"{path.name}:{heading}"
+            queries.append((key, f"{title.strip('# ')} {heading}"))
+            judgements[key] = {path.name: 1}
+    return Collection("handbook", documents, queries, judgements)
+
+
+def library_of(collection: Collection, store: Path) -> DomainLibrary:
+    library = DomainLibrary(store, extractor=WholeText(), floor=0.0)
+    library.import_many((f"/{key}", f"{title}\n{text or title}".encode()) for key, title, text in collection.documents)
+    return library
+
+
+def ranked_by(library: DomainLibrary) -> Ranking:
+    def rank(query: str) -> list[str]:
+        return list(dict.fromkeys(one.passage.path[1:] for one in library.search(query, limit=DEPTH, per_document=1)))
+
+    return rank
+
+
+def bm25_of(collection: Collection, words: Callable[[str], list[str]] | None) -> Ranking:
+    import bm25s
+
+    texts = [text if text.startswith(title) else f"{title} {text}" for _, title, text in collection.documents]
+    retriever = bm25s.BM25()
+    tokens = [words(text) for text in texts] if words else bm25s.tokenize(texts, show_progress=False)
+    retriever.index(tokens, show_progress=False)
+
+    def rank(query: str) -> list[str]:
+        asked = [words(query)] if words else bm25s.tokenize([query], show_progress=False)
+        try:
+            found, scores = retriever.retrieve(asked, k=DEPTH, show_progress=False)
+        except ValueError:  # no word of the question is known
+            return []
+        return [collection.documents[n][0] for n, score in zip(found[0], scores[0], strict=True) if score > 0]
+
+    return rank
+
+
+def plain_words(text: str) -> list[str]:
+    return [term.token if term.unspaced else term.word for term in terms(text)]
+
+
+def scores(rank: Ranking, collection: Collection, queries: Sequence[tuple[str, str]]) -> tuple[float, ...]:
+    """Means of nDCG@10 and recall@1, @5, @20 over ``queries``."""
+    sums = [0.0] * 4
+    for key, text in queries:
+        relevant = {document: grade for document, grade in collection.judgements[key].items() if grade > 0}
+        found = rank(text)
+        sums[0] += _ndcg(found, relevant)
+        for position, depth in enumerate((1, 5, 20), start=1):
+            sums[position] += len(relevant.keys() & set(found[:depth])) / min(len(relevant), depth)
+    return tuple(total / len(queries) for total in sums)
+
+
+def _ndcg(found: Sequence[str], relevant: Mapping[str, int]) -> float:
+    def gain(grades: Sequence[int]) -> float:
+        return sum(float(2**grade - 1) / math.log2(place + 2) for place, grade in enumerate(grades[:10]))
+
+    best = gain(sorted(relevant.values(), reverse=True))
+    return gain([relevant.get(document, 0) for document in found]) / best if best else 0.0
+
+
+def floor_rates(
+    library: DomainLibrary, collection: Collection, foreign: Sequence[str]
+) -> Sequence[tuple[float, float, float, float]]:
+    """For several floors: false rejects of clean and misheard questions, false accepts of foreign ones."""
+    clean = [_best(library, text) for _, text in collection.queries]
+    noisy = [_best(library, misheard(text, key)) for key, text in collection.queries]
+    others = [_best(library, text) for text in foreign]
+    return [
+        (
+            floor,
+            sum(best < floor for best in clean) / len(clean),
+            sum(best < floor for best in noisy) / len(noisy),
+            sum(best >= floor for best in others) / len(others) if others else 0.0,
+        )
+        for floor in (0.5, 0.55, 0.6, 0.65, 0.7)
+    ]
+
+
+def _best(library: DomainLibrary, query: str) -> float:
+    return max((one.relevance for one in library.search(query[:500], limit=3)), default=0.0)
+
+
+def main(data: Path | None, most_queries: int) -> None:
+    """Print one table of rankings and one of the floor."""
+    known = [name for name in NAMES if data is not None and (data / f"{name}.json.gz").exists()]
+    if not known:
+        print("No judged collections were given with --data; measured on the example handbook alone.\n")
+    collections = [loaded(data, name, most_queries) for name in known if data is not None] or [handbook()]
+    print("| collection | engine | nDCG@10 | R@1 | R@5 | R@20 | misheard nDCG@10 | R@1 | R@5 | R@20 |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    floors = []
+    for collection in collections:
+        noisy = [(key, misheard(text, key)) for key, text in collection.queries]
+        with tempfile.TemporaryDirectory() as store, library_of(collection, Path(store)) as library:
+            engines = {
+                "local library": ranked_by(library),
+                "BM25, same words": bm25_of(collection, plain_words),
+                "bm25s as it comes": bm25_of(collection, None),
+            }
+            for name, rank in engines.items():
+                cells = [*scores(rank, collection, collection.queries), *scores(rank, collection, noisy)]
+                print(f"| {collection.name} | {name} | {' | '.join(f'{cell:.3f}' for cell in cells)} |", flush=True)
+            others = [one for one in collections if one is not collection and _are_strangers(one, collection)]
+            foreign = [text for one in others for _, text in one.queries[:100]]
+            floors += [(collection.name, *rates) for rates in floor_rates(library, collection, foreign)]
+    print("\n| collection | floor | false rejects | of misheard | false accepts of other collections' questions |")
+    print("|---|---:|---:|---:|---:|")
+    for name, floor, clean, noisy_rate, accepted in floors:
+        print(f"| {name} | {floor:.2f} | {clean:.3f} | {noisy_rate:.3f} | {accepted:.3f} |")
+
+
+def _are_strangers(left: Collection, right: Collection) -> bool:
+    """Whether the questions of one have no answer in the other (XQuAD is one text in several languages)."""
+    return not (left.name.startswith("xquad") and right.name.startswith("xquad"))
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--data", type=Path)
+    arguments.add_argument("--queries", type=int, default=300)
+    chosen = arguments.parse_args()
+    main(chosen.data, chosen.queries)
