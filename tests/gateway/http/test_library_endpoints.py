@@ -154,7 +154,8 @@ async def test_a_refused_new_version_leaves_the_old_one_as_it_was(http: aiohttp.
     assert (status, body["error"]["code"]) == (422, "library_document_rejected")
     assert str(tmp_path) not in body["error"]["message"]
     assert await titles(http, "ann") == ["Kettle manual"]
-    assert [path.read_bytes() for path in files_in(tmp_path / "store" / "uploads")] == [KETTLE]
+    kept = files_in(tmp_path / "store" / "uploads")
+    assert [(path.name, path.read_bytes()) for path in kept] == [("kettle.md", KETTLE)]
 
 
 async def test_removing_erases_the_uploaded_file_as_well(http: aiohttp.ClientSession, tmp_path: Path) -> None:
