@@ -20,14 +20,11 @@ from knowledge_provider import (
 from .adapter import AdapterHealth
 from .caller import EVERYONE
 from .documents import KnowledgeHit
-from .events import SourceOutcome
 from .search import KnowledgeSearch
 from .sources import KnowledgeSource
 
 MARGIN_SECONDS = 0.15
 """Left of the gateway's deadline for putting an answer together: a late partial answer is no answer."""
-
-PARTIAL_ID = "partial-outcome"
 
 
 def description(key: str, label: str, sources: Sequence[KnowledgeSource]) -> ProviderDescription:
@@ -52,7 +49,7 @@ def time_for_search(context: RetrievalContext, timeout_seconds: float) -> float:
     return min(timeout_seconds, max(remaining - MARGIN_SECONDS, remaining / 2))
 
 
-def raw_results(key: str, found: KnowledgeSearch, top_k: int) -> Mapping[str, Any]:
+def raw_results(key: str, found: KnowledgeSearch) -> Mapping[str, Any]:
     """Results for the gateway. Raises `RetrievalTimedOut`, `ProviderUnavailable` or `UnknownKnowledgeBase` when there
     is nothing to say but that."""
     answered = [outcome for outcome in found.sources if outcome.status == "ok"]
@@ -63,10 +60,8 @@ def raw_results(key: str, found: KnowledgeSearch, top_k: int) -> Mapping[str, An
         raise ProviderUnavailable(key, "could not search any of its sources")
     if not answered and unknown:
         raise UnknownKnowledgeBase(unknown)
-    results = [_result(hit) for hit in found.hits]
-    if found.partial:
-        results = [*results[: max(1, top_k - 1)], _partial_outcome(found.missing)][:top_k]
-    return {"results": results}
+    # The contract's own word for an answer that may not be all there is: the voice model is told which parts.
+    return {"results": [_result(hit) for hit in found.hits], "partial": [one.source_id for one in found.missing]}
 
 
 def _result(hit: KnowledgeHit) -> KnowledgeResult:
@@ -77,22 +72,6 @@ def _result(hit: KnowledgeHit) -> KnowledgeResult:
         score=hit.score,
         source=Source(id=hit.document_id[:120], title=hit.title or None, uri=hit.uri, locator=hit.document_id),
         metadata=metadata,
-    )
-
-
-def _partial_outcome(missing: Sequence[SourceOutcome]) -> KnowledgeResult:
-    """What a voice model must know to be honest: that a part of the knowledge was not searched."""
-    names = ", ".join(outcome.source_id for outcome in missing)
-    return KnowledgeResult(
-        id=PARTIAL_ID,
-        content=f"Not searched this time: {names}. The answer may lie there; say so, or ask again.",
-        source=Source(title="Partial outcome"),
-        metadata={
-            "kind": "partial_outcome",
-            "missing": names,
-            "timed_out": sum(outcome.status == "timed_out" for outcome in missing),
-            "failed": sum(outcome.status == "failed" for outcome in missing),
-        },
     )
 
 
@@ -110,4 +89,4 @@ def health(states: Mapping[str, AdapterHealth], *, trust_index: bool) -> Provide
     return ProviderHealth(status="ready")
 
 
-__all__ = ["MARGIN_SECONDS", "PARTIAL_ID", "description", "health", "raw_results", "time_for_search"]
+__all__ = ["MARGIN_SECONDS", "description", "health", "raw_results", "time_for_search"]

@@ -225,7 +225,7 @@ class KnowledgeService:
         return provider_face.description(key, label, self.list_sources())
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Mapping[str, Any]:
-        """Search for the owner of ``context``. A partial outcome comes back as a last, typed result."""
+        """Search for the owner of ``context``. Sources that did not answer are named in ``partial``."""
         try:
             check_where(request.filters)
         except InvalidWhere as error:
@@ -240,7 +240,7 @@ class KnowledgeService:
             trace_id=context.trace_id,
             for_model=True,
         )
-        return provider_face.raw_results(self._describe[0], found, request.top_k)
+        return provider_face.raw_results(self._describe[0], found)
 
     async def health(self) -> ProviderHealth:
         """Ready when every adapter that a source uses is; degraded when some are."""
