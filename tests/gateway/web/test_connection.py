@@ -101,3 +101,17 @@ async def test_a_model_that_cannot_be_reached_is_not_called_a_missing_gateway(
     await expect(page.locator("#away")).to_contain_text("cannot reach its model")
     assert "ws://" not in await page.inner_text("body")
     assert await page.locator(".document").count() > 0
+
+
+async def test_the_browser_finds_nothing_in_the_way_of_installing_the_page(serve: Serve, open_page: OpenPage) -> None:
+    """Manifest, icons and worker are as a browser wants them for an app of its own."""
+    gateway = await serve(Handbook())
+    page = await open_page(gateway.http_url)
+    await page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    tools = await page.context.new_cdp_session(page)
+    manifest = await tools.send("Page.getAppManifest")
+    assert manifest["url"].endswith("/manifest.webmanifest")
+    assert manifest["errors"] == []
+    problems = (await tools.send("Page.getInstallabilityErrors"))["installabilityErrors"]
+    # The test's browser keeps nothing, and such a window installs nothing; that is all it may have against it.
+    assert {problem["errorId"] for problem in problems} <= {"in-incognito"}
