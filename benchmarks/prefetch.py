@@ -42,6 +42,7 @@ COLLECTIONS = ("xquad_en", "xquad_de", "cmrc")
 THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 RESULTS = 5
 HITS = 50
+ENDPOINT_SECONDS = 0.15
 
 
 class SlowSearch:
@@ -257,10 +258,12 @@ async def forms(collections: list[Collection]) -> str:
     rows = [[form, *cells(await play(collections, form, 0.6, 0.2))] for form in FORMS]
     early = await together(collections, 0.6, 0.2, while_speaking=True)
     rows.append(["all, while speaking too", *cells(early)])
-    rows.append(["all, L 300 ms", *cells(await together(collections, 0.3, 0.2))])
-    rows.append(
-        ["all, L 300 ms, while speaking too", *cells(await together(collections, 0.3, 0.2, while_speaking=True))]
-    )
+    early = await together(collections, 0.3, 0.2, while_speaking=True)
+    rows.append(["all, L 300 ms, while speaking too", *cells(early)])
+    for provider_seconds in PROVIDER_SECONDS:
+        told = await together(collections, 0.3, provider_seconds, endpoint=ENDPOINT_SECONDS)
+        name = f"all, L 300 ms, provider {provider_seconds * 1000:.0f} ms, end of speech told after 150 ms"
+        rows.append([name, *cells(told)])
     return markdown(["L 600 ms, provider 200 ms", *HEAD], rows)
 
 

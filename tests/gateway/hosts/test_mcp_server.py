@@ -31,7 +31,7 @@ def text_of(result: CallToolResult) -> Any:
 
 async def test_a_client_finds_the_tool_with_its_bounds(tool: KnowledgeTool) -> None:
     """What a voice model may send is what an MCP client may send."""
-    async with asyncio.timeout(10), Client(mcp_server(tool)) as client:
+    async with asyncio.timeout(30), Client(mcp_server(tool)) as client:
         (offered,) = (await client.list_tools()).tools
     definition = tool.definition
     assert definition is not None
@@ -41,7 +41,7 @@ async def test_a_client_finds_the_tool_with_its_bounds(tool: KnowledgeTool) -> N
 
 async def test_a_call_is_framed_and_its_links_stay_beside_it(tool: KnowledgeTool) -> None:
     """The model reads the untrusted-data notice and no link; the client finds the links in the metadata."""
-    async with asyncio.timeout(10), Client(mcp_server(tool)) as client:
+    async with asyncio.timeout(30), Client(mcp_server(tool)) as client:
         result = await client.call_tool("knowledge", {**QUERY, "owner_id": "eve"})
     output = text_of(result)
     assert not result.is_error
@@ -54,7 +54,7 @@ async def test_a_call_is_framed_and_its_links_stay_beside_it(tool: KnowledgeTool
 
 async def test_a_refusal_is_an_error_with_a_sentence(tool: KnowledgeTool) -> None:
     """A client sees that the call failed, and the model reads what to send instead."""
-    async with asyncio.timeout(10), Client(mcp_server(tool)) as client:
+    async with asyncio.timeout(30), Client(mcp_server(tool)) as client:
         result = await client.call_tool("knowledge", {"query": ""})
         with pytest.raises(MCPError):
             await client.call_tool("shell", QUERY)
@@ -65,7 +65,7 @@ async def test_a_refusal_is_an_error_with_a_sentence(tool: KnowledgeTool) -> Non
 async def test_a_cancelled_request_cancels_the_retrieval(tool: KnowledgeTool, provider: HeldProvider) -> None:
     """The provider hears that nobody waits any more."""
     provider.hold()
-    async with asyncio.timeout(10), Client(mcp_server(tool)) as client:
+    async with asyncio.timeout(30), Client(mcp_server(tool)) as client:
         call = asyncio.create_task(client.call_tool("knowledge", QUERY))
         await provider.entered.wait()
         call.cancel()
@@ -75,7 +75,7 @@ async def test_a_cancelled_request_cancels_the_retrieval(tool: KnowledgeTool, pr
 
 async def test_without_a_provider_there_is_no_tool(empty_tool: KnowledgeTool) -> None:
     """A host offers what there is."""
-    async with asyncio.timeout(10), Client(mcp_server(empty_tool)) as client:
+    async with asyncio.timeout(30), Client(mcp_server(empty_tool)) as client:
         assert (await client.list_tools()).tools == []
         with pytest.raises(MCPError):
             await client.call_tool("knowledge", QUERY)
@@ -98,7 +98,7 @@ async def test_over_http_the_token_says_who_asks(tool: KnowledgeTool, tmp_path: 
     """Two tokens, two owners; a request without a known token is refused before the tool is reached."""
     file = TokenFile(tmp_path / "tokens.json")
     secrets = {owner: file.create(owner)[1] for owner in ("ada", "bob")}
-    async with asyncio.timeout(20), served(tool, Owners(file=file)) as url:
+    async with asyncio.timeout(60), served(tool, Owners(file=file)) as url:
         for owner, secret in secrets.items():
             headers = {"Authorization": f"Bearer {secret}"}
             http = httpx2.AsyncClient(headers=headers)

@@ -72,7 +72,7 @@ async def test_a_realtime_agent_hears_what_the_tool_found(tool: KnowledgeTool) -
     """The output goes to the model, the links to the callback."""
     shown: list[Citation] = []
     knowledge = AgentKnowledge(tool, owner_id="ada", show_citations=shown.extend)
-    async with asyncio.timeout(10), realtime(knowledge) as conversation:
+    async with asyncio.timeout(30), realtime(knowledge) as conversation:
         await conversation.call("call_1")
         output = json.loads(await conversation.answered.get())
     assert output["results"][0]["content"] == "Two reviewers, ada."
@@ -92,7 +92,7 @@ async def test_an_interruption_ends_the_lookup(
 ) -> None:
     """The SDK lets its tools run on; ours ends, and its call is settled as superseded."""
     provider.hold()
-    async with asyncio.timeout(10), realtime(AgentKnowledge(tool)) as conversation:
+    async with asyncio.timeout(30), realtime(AgentKnowledge(tool)) as conversation:
         await conversation.call("call_1")
         await provider.entered.wait()
         await conversation.emit(interruption())
@@ -109,7 +109,7 @@ async def test_each_message_of_the_user_begins_a_turn(tool: KnowledgeTool, provi
         return RealtimeModelItemUpdatedEvent(item=item)
 
     statuses = []
-    async with asyncio.timeout(10), realtime(AgentKnowledge(tool)) as conversation:
+    async with asyncio.timeout(30), realtime(AgentKnowledge(tool)) as conversation:
         for call_id, item_id in enumerate(["item_1", "item_1", "item_2"]):
             await conversation.emit(said(item_id))
             await conversation.call(f"call_{call_id}")
@@ -139,7 +139,7 @@ async def test_a_text_agent_uses_the_same_tool(tool: KnowledgeTool) -> None:
     """``Runner.run`` finds the tool, runs it, and gives its output back to the model."""
     knowledge = AgentKnowledge(tool, owner_id="ada")
     agent = Agent(name="Assistant", model=CallsOnce(), tools=list(knowledge.tools))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         result = await Runner.run(agent, "How many reviewers?", run_config=RunConfig(tracing_disabled=True))
     assert json.loads(result.final_output)["results"][0]["content"] == "Two reviewers, ada."
 

@@ -67,7 +67,7 @@ class Frames(FrameProcessor):
         return [frame for frame in self.seen if isinstance(frame, kind)]
 
     async def wait_for(self, kind: type[Frame]) -> None:
-        async with asyncio.timeout(10), self.came:
+        async with asyncio.timeout(30), self.came:
             await self.came.wait_for(lambda: self.of(kind))
 
 
@@ -111,7 +111,7 @@ async def test_an_interruption_cancels_the_retrieval(tool: KnowledgeTool, provid
     """Pipecat settles the call as cancelled, the provider is told, and no late result follows."""
     provider.hold()
     async with pipeline(tool, context_with(tool)) as (worker, frames):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await provider.entered.wait()
             await worker.queue_frame(InterruptionFrame())
             await provider.cancelled.wait()
