@@ -20,12 +20,17 @@ class ClientSide:
             "response.create": self._response_create,
             "response.cancel": self._response_cancel,
             "conversation.item.create": self._item_create,
+            "input_audio_buffer.commit": self._committed,
         }
 
     def take(self, event: Event) -> None:
         """Take one event, and send the model what it is to know of it."""
-        self._core.memory.client_event(event)
-        self._handlers.get(event["type"], self._core.to_model)(event)
+        try:
+            self._core.memory.client_event(event)
+            self._handlers.get(event["type"], self._core.to_model)(event)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            message = f"The event {event['type'][:80]!r} lacks a field or has a wrong one."
+            self._core.to_client([error_event("invalid_event", message, about=event.get("event_id"))])
 
     def _session_update(self, event: Event) -> None:
         core, session = self._core, event.get("session")
@@ -66,6 +71,12 @@ class ClientSide:
         elif isinstance(item, dict) and item.get("role") == "user":
             self._core.table.user_message()
             self._core.user_finished()
+        self._core.to_model(event)
+
+    def _committed(self, event: Event) -> None:
+        # Where the client decides when the user has spoken, this is the only sign of a new turn.
+        if not self._core.table.slot.model_answers:
+            self._core.table.user_message()
         self._core.to_model(event)
 
     def _refuse(self, event: Event, code: str, message: str, param: str) -> None:

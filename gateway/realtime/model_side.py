@@ -43,14 +43,16 @@ class ModelSide:
 
     def take(self, event: Event) -> None:
         """Take one event in the model's dialect. Raises `FatalModelError` when the session cannot go on."""
-        for translated in self._core.dialect.from_model(event):
-            try:
+        try:
+            for translated in self._core.dialect.from_model(event):
                 self._core.listen(translated)
                 self._handlers.get(translated["type"], self._pass)(translated)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                # Events that only look like ones we know are the client's to judge, not a reason to hang up.
-                _logger.warning("A model event of type %r lacks %s (%s).", event["type"], error, self._core.session_id)
-                self._pass(translated)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            # What only looks like an event that we know is dropped; it is no reason to hang up.
+            kind = type(error).__name__
+            _logger.warning(
+                "A model event of type %r is malformed: %s (%s).", event["type"], kind, self._core.session_id
+            )
 
     def _pass(self, event: Event) -> None:
         visible = self._core.view.event(event)

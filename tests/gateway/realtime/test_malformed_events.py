@@ -1,0 +1,86 @@
+"""Whatever either side sends, the session goes on."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.realtime.actions import CallKey
+from gateway.realtime.client_side import ClientSide
+from gateway.realtime.dialects import DashScopeDialect, Dialect, OpenAIDialect
+from gateway.realtime.model_side import FatalModelError, ModelSide
+from gateway.realtime.session_core import SessionCore, Surroundings
+
+TOOL = {"type": "function", "name": "knowledge", "parameters": {}}
+FIELDS = [
+    *["session", "tools", "response", "item", "id", "type", "name", "call_id", "item_id", "response_id", "status"],
+    *["output", "content", "metadata", "arguments", "error", "code", "event_id", "previous_item_id", "role", "audio"],
+    *["conversation", "turn_detection", "input", "modalities", "text", "output_index", "expires_at", "function"],
+]
+WORDS = st.sampled_from(["knowledge", "function_call", "message", "completed", "cancelled", "call_1", "item_1", "user"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=3) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4),
+    max_leaves=12,
+)
+KINDS = [
+    *["session.update", "session.created", "session.updated", "response.create", "response.cancel", "error"],
+    *["response.created", "response.done", "response.output_item.added", "response.output_item.done"],
+    *["response.function_call_arguments.done", "conversation.item.create", "conversation.item.added"],
+    *["conversation.item.created", "conversation.item.delete", "input_audio_buffer.append", "something.else"],
+    *["input_audio_buffer.commit", "input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped"],
+    *["conversation.item.input_audio_transcription.completed", "conversation.item.input_audio_transcription.delta"],
+    *["response.output_text.done", "response.output_audio_transcript.done", "response.audio.delta"],
+]
+EVENTS = st.builds(
+    lambda fields, kind: {**fields, "type": kind},
+    st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=5),
+    st.sampled_from(KINDS),
+)
+
+
+class Nowhere:
+    """Takes everything and does nothing."""
+
+    def put(self, event: dict[str, Any]) -> None:
+        assert event["type"]
+
+    def start(self, key: CallKey, arguments: str, turn_id: str) -> None:
+        assert key.call_id
+
+    def stop(self, key: CallKey, *, for_good: bool = False) -> None:
+        assert key.call_id
+
+    def later(self, seconds: float, do: Callable[[], None]) -> None:
+        assert seconds > 0
+
+
+def play(dialect: Dialect, events: list[tuple[bool, dict[str, Any]]]) -> None:
+    """Give events to a session: true ones come from the model, others from the client."""
+    nowhere = Nowhere()
+    world = Surroundings(client=nowhere, retrievals=nowhere, later=nowhere.later, model=nowhere)
+    core = SessionCore(world, dialect=dialect, tool=TOOL, tells=True)
+    client, model = ClientSide(core), ModelSide(core)
+    core.open()
+    for from_model, event in events:
+        try:
+            model.take(event) if from_model else client.take(event)
+        except FatalModelError:
+            return
+    core.lost()
+    core.open()
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), EVENTS), max_size=8))
+def test_no_event_ends_a_session_by_its_shape(events: list[tuple[bool, dict[str, Any]]]) -> None:
+    """Fields that are missing, of another kind, or where nobody expects them: nothing is raised."""
+    play(OpenAIDialect(), events)
+
+
+@settings(max_examples=800, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), EVENTS), max_size=8))
+def test_nor_does_it_in_the_other_dialect(events: list[tuple[bool, dict[str, Any]]]) -> None:
+    """The translation is no weaker than what it translates for."""
+    play(DashScopeDialect(), events)
