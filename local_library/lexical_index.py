@@ -117,9 +117,18 @@ class LexicalIndex:
         return searcher.doc_freq if searcher else lambda _field, _token: 0
 
     def search(
-        self, owner_id: str, wanted: Iterable[WeightedTerm], limit: int, *, document_ids: Collection[str] | None = None
+        self,
+        owner_id: str,
+        wanted: Iterable[WeightedTerm],
+        limit: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        without: Collection[str] = (),
     ) -> list[IndexHit]:
-        """The ``limit`` best passages for any of the ``wanted`` terms, best first; equal scores in import order."""
+        """The ``limit`` best passages for any of the ``wanted`` terms, best first; equal scores in import order.
+
+        ``document_ids`` narrows to some documents, ``without`` leaves some out; both are part of the query itself.
+        """
         searcher = self._searcher(owner_id)
         schema = _schema()
         clauses = [
@@ -136,6 +145,9 @@ class LexicalIndex:
             among = tantivy.Query.term_set_query(schema, "document", sorted(document_ids))
             only = tantivy.Query.const_score_query(among, 0.0)
             query = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, only)])
+        if without:
+            others = tantivy.Query.term_set_query(schema, "document", sorted(without))
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.MustNot, others)])
         hits = searcher.search(query, limit, count=False).hits
         ids = searcher.fast_field_values("passage", [address for _, address in hits])
         found = [IndexHit(int(passage_id or 0), score) for (score, _), passage_id in zip(hits, ids, strict=True)]

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from .languages import UNSPACED_STOP
 from .lexical_index import WeightedTerm
@@ -22,11 +23,15 @@ _SATURATION = 2.2  # what BM25 with k1 = 1.2 gives at most for a weight of 1
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """One thing the query asks about: its index forms in the library's languages and how much it weighs."""
+    """One thing the query asks about: its index forms in the library's languages and how much it weighs.
+
+    ``joined`` is how it sounds together with its neighbours, since recognizers split words.
+    """
 
     word: str
     tokens: tuple[str, ...]
     weight: float
+    joined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +56,20 @@ def planned(query: str, languages: Sequence[str], frequency: Frequency, passages
     ]
     wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *head[:_MOST_TERMS])
     words = tuple(
-        QueryWord(word, tokens, _weight((word,) if len(tokens) > 1 else tokens, frequency, passages))
+        QueryWord(word, tokens, _weight(_weighed(word, tokens), frequency, passages), _joined(word, plain))
         for word, tokens in _asked(content, forms).items()
     )
     return QueryPlan(wanted, words)
+
+
+def _weighed(word: str, tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """The forms whose frequency counts: of a character of an unspaced script the character itself."""
+    return (word,) if len(word) == 1 and len(tokens) > 1 else tokens
+
+
+def _joined(word: str, plain: Sequence[str]) -> tuple[str, ...]:
+    pairs = [pair for pair in pairwise(plain) if word in pair]
+    return tuple(sound(left) + sound(right) for left, right in pairs if sound(left) and sound(right))
 
 
 def _asked(content: Sequence[Term], forms: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -110,7 +125,8 @@ def named_in(plan: QueryPlan, title: str, language: str) -> bool:
 def _is_misheard(word: QueryWord, passage: Held, every_gram: frozenset[str]) -> bool:
     """Whether the passage holds a word that sounds the same or shares most of its grams."""
     code = sound(word.word)
-    if len(code) > 1 and code in map(sound, passage.words):
+    heard = {sound(other) for other in passage.words}
+    if (len(code) > 1 and code in heard) or not heard.isdisjoint(word.joined):
         return True
     wanted = _gram_set(word.word)
     if 2 * len(wanted & every_gram) < len(wanted):
@@ -137,7 +153,7 @@ def _forms(term: Term, languages: Sequence[str]) -> tuple[str, ...]:
 
 
 def _weight(tokens: Sequence[str], frequency: Frequency, passages: int) -> float:
-    held = max((frequency("body", token) for token in tokens), default=0) or 1
+    held = max((frequency(field, token) for token in tokens for field in ("body", "head")), default=0) or 1
     return math.log(1 + (max(passages, held) - held + 0.5) / (held + 0.5))
 
 

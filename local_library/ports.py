@@ -55,7 +55,13 @@ class LexicalIndexPort(Protocol):
     def writing(self, owner_id: str) -> AbstractContextManager[IndexWriting]: ...
 
     def search(
-        self, owner_id: str, wanted: Iterable[WeightedTerm], limit: int, *, document_ids: Collection[str] | None = None
+        self,
+        owner_id: str,
+        wanted: Iterable[WeightedTerm],
+        limit: int,
+        *,
+        document_ids: Collection[str] | None = None,
+        without: Collection[str] = (),
     ) -> list[IndexHit]: ...
 
     def erase(self, owner_id: str) -> None: ...

@@ -88,10 +88,13 @@ class LocalDomainKnowledgeProvider:
     ) -> list[KnowledgeResult]:
         if context.cancelled.is_set():
             return []
-        limit = request.top_k * (4 if self._view == "outline" else 1)
         try:
             found = self._library.search(
-                request.query, owner_id=context.owner_id, limit=limit, document_ids=document_ids
+                request.query,
+                owner_id=context.owner_id,
+                limit=request.top_k,
+                document_ids=document_ids,
+                per_document=1 if self._view == "outline" else 3,
             )
             if self._view == "passages":
                 return [_passage_result(one) for one in found]

@@ -7,13 +7,14 @@ from .lexical_index import IndexHit, LexicalIndex
 from .matching import QueryPlan, coverage, named_in, planned, relevance, score_share
 from .outline import locator_for
 from .records import FoundPassage, Passage
-from .tokens import Held, held
+from .tokens import held
 
 FLOOR = 0.6
 """The least relevance of an answer. Below it the documents do not say; docs/library.md has the measured rates."""
 
 _CANDIDATES = 16
 _PER_DOCUMENT = 3
+_ROUNDS = 3
 _HOPELESS_SHARE = 0.1
 _FAR_BEHIND = 0.3
 _MISHEARD_JUDGED = 6  # passages in which misheard words are looked for, since that takes time
@@ -42,41 +43,17 @@ class LibraryRetriever:
         """At most ``limit`` passages that answer ``query``, best first; none where nothing is relevant."""
         frequency = self._index.frequencies(owner_id)
         plan = planned(query, self._languages_of(catalog, owner_id), frequency, self._index.count(owner_id))
-        wanted = max(_CANDIDATES, 2 * limit)
-        hits = self._index.search(owner_id, plan.wanted, wanted, document_ids=document_ids)
-        stored = catalog.passages(owner_id, [hit.passage_id for hit in hits])
         only = document_ids is not None and len(document_ids) == 1
-        kept = self._kept(plan, hits, stored, limit, limit if only else per_document)
-        return _merged(kept)
-
-    def _kept(
-        self, plan: QueryPlan, hits: Sequence[IndexHit], stored: dict[int, Passage], limit: int, per_document: int
-    ) -> list[FoundPassage]:
-        kept: list[FoundPassage] = []
-        seen: list[frozenset[str]] = []
-        taken: dict[str, int] = {}
-        judged = 0
-        for hit in hits:
-            passage = stored.get(hit.passage_id)
-            share = score_share(plan, hit.score)
-            if share < max(_HOPELESS_SHARE, _FAR_BEHIND * score_share(plan, hits[0].score)):
+        choice = _Choice(plan, self._floor, limit, limit if only else per_document)
+        wanted = max(_CANDIDATES, 2 * limit)
+        full: frozenset[str] = frozenset()
+        for _ in range(_ROUNDS):
+            hits = self._index.search(owner_id, plan.wanted, wanted, document_ids=document_ids, without=full)
+            choice.consider(hits, catalog.passages(owner_id, [hit.passage_id for hit in hits]))
+            if choice.is_done or len(hits) < wanted or choice.full <= full:
                 break
-            if passage is None:
-                continue
-            full = taken.get(passage.document_id, 0) >= per_document
-            if full and not named_in(plan, passage.title, passage.language):
-                continue
-            words = held(searched_text(passage), passage.language)
-            needed = self._floor - relevance(0.0, share)
-            covered = coverage(plan, words, enough=needed if judged < _MISHEARD_JUDGED else 0.0)
-            judged += 1
-            worth = relevance(covered, share)
-            if worth >= self._floor and not _is_repeated(words, seen):
-                kept.append(_found(passage, hit.score, covered, worth))
-                taken[passage.document_id] = taken.get(passage.document_id, 0) + 1
-            if len(kept) == limit:
-                break
-        return kept
+            full = choice.full
+        return _merged(choice.kept)
 
     def _languages_of(self, catalog: Catalog, owner_id: str) -> list[str]:
         state = self._index.state(owner_id)
@@ -92,14 +69,62 @@ def searched_text(passage: Passage) -> str:
     return "\n".join((passage.title, *passage.chunk.heading_path, passage.chunk.text))
 
 
-def _is_repeated(words: Held, seen: list[frozenset[str]]) -> bool:
-    """Whether a passage with nearly the same words was kept already; remembers the words of a new one."""
-    tokens = words.tokens
-    for other in seen:
-        if len(tokens & other) >= _ALIKE * len(tokens | other):
+class _Choice:
+    """Keeps the passages that answer, in the order in which they are considered."""
+
+    def __init__(self, plan: QueryPlan, floor: float, limit: int, per_document: int) -> None:
+        self.kept: list[FoundPassage] = []
+        self._plan = plan
+        self._floor = floor
+        self._limit = limit
+        self._per_document = per_document
+        self._taken: dict[str, int] = {}
+        self._seen: list[frozenset[str]] = []
+        self._judged = 0
+        self._best_share = 0.0
+
+    @property
+    def is_done(self) -> bool:
+        return len(self.kept) >= self._limit
+
+    @property
+    def full(self) -> frozenset[str]:
+        """The documents of which no further passage is taken."""
+        return frozenset(one for one, count in self._taken.items() if count >= self._per_document)
+
+    def consider(self, hits: Sequence[IndexHit], stored: dict[int, Passage]) -> None:
+        """Keep what answers among ``hits``, best first, until there is enough or the rest is far behind."""
+        for hit in hits:
+            share = score_share(self._plan, hit.score)
+            self._best_share = max(self._best_share, share)
+            if self.is_done or share < max(_HOPELESS_SHARE, _FAR_BEHIND * self._best_share):
+                return
+            passage = stored.get(hit.passage_id)
+            if passage is not None and self._has_room(passage):
+                self._judge(passage, hit.score, share)
+
+    def _has_room(self, passage: Passage) -> bool:
+        taken = self._taken.get(passage.document_id, 0)
+        return taken < self._per_document or named_in(self._plan, passage.title, passage.language)
+
+    def _judge(self, passage: Passage, score: float, share: float) -> None:
+        needed = self._floor - relevance(0.0, share) if self._judged < _MISHEARD_JUDGED else 0.0
+        self._judged += 1
+        covered = coverage(self._plan, held(searched_text(passage), passage.language), enough=needed)
+        worth = relevance(covered, share)
+        if worth < self._floor or self._is_repeated(passage.chunk.text):
+            return
+        locator = locator_for(passage.path, passage.chunk.heading_path, passage.chunk.place, passage.title)
+        self.kept.append(FoundPassage(passage, score, covered, worth, passage.chunk.text, locator))
+        self._taken[passage.document_id] = self._taken.get(passage.document_id, 0) + 1
+
+    def _is_repeated(self, text: str) -> bool:
+        """Whether a passage with nearly the same words was kept already; remembers the words of a new one."""
+        words = frozenset(text.split())
+        if any(len(words & other) >= _ALIKE * len(words | other) for other in self._seen):
             return True
-    seen.append(tokens)
-    return False
+        self._seen.append(words)
+        return False
 
 
 def _merged(found: Sequence[FoundPassage]) -> list[FoundPassage]:
@@ -136,11 +161,6 @@ def _joined(left: FoundPassage, right: FoundPassage) -> FoundPassage:
         locator=earlier.locator,
         merged=left.merged + right.merged,
     )
-
-
-def _found(passage: Passage, score: float, covered: float, judged: float) -> FoundPassage:
-    locator = locator_for(passage.path, passage.chunk.heading_path, passage.chunk.place, passage.title)
-    return FoundPassage(passage, score, covered, judged, passage.chunk.text, locator)
 
 
 __all__ = ["FLOOR", "LibraryRetriever", "searched_text"]

@@ -1,0 +1,82 @@
+"""What the index holds of a text, in every script."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from local_library.languages import detected_language, folded_han
+from local_library.tokens import analysis, grams, held, normalized, sounds, terms
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "tokens"),
+    [
+        ("The reviewers approved releases", "english", ["the", "review", "approv", "releas"]),
+        ("Die Häuser der Städte", "german", ["die", "haus", "der", "stadt"]),
+        ("новые документы", "russian", ["нов", "документ"]),
+        ("हिन्दी में", "hindi", ["हिन्द", "में"]),
+        ("年假政策", "english", ["年", "假", "政", "策", "年假", "假政", "政策"]),
+        ("ＡＢＣ １２", "english", ["abc", "12"]),
+    ],
+)
+def test_words_are_stemmed_and_unspaced_scripts_give_characters_and_pairs(
+    text: str, language: str, tokens: list[str]
+) -> None:
+    """Each script is cut as it is written."""
+    assert analysis(text, language).body == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("how many reviewers does it need", "english"),
+        ("wie viele Tage gibt es und wo", "german"),
+        ("combien de jours est-ce que nous avons", "french"),
+        ("сколько дней", "russian"),
+        ("πόσες ημέρες", "greek"),
+        ("quantum flux", "english"),
+    ],
+)
+def test_the_language_is_detected_by_its_function_words(text: str, language: str) -> None:
+    """Script and function words decide; English when nothing does."""
+    assert detected_language(text) == language
+
+
+def test_traditional_characters_are_found_by_simplified_ones() -> None:
+    """Both write the same tokens."""
+    assert folded_han("員工請假規則") == "员工请假规则"
+    assert analysis("員工請假").body == analysis("员工请假").body
+
+
+def test_misheard_words_share_grams_and_sounds() -> None:
+    """A word spelt by its sound keeps most of what the index holds of it."""
+    assert set(grams("reviewer")) & set(grams("revewer"))
+    assert sounds(["phone"]) == sounds(["fone"])
+    assert sounds(["hot", "fix"])[-1] == sounds(["hotfix"])[0]
+
+
+def test_korean_words_give_pairs() -> None:
+    """Korean particles cling to their word; pairs find it all the same."""
+    assert set(grams("휴가는")) & set(grams("휴가"))
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_cut_alike_by_all_three_ways(text: str) -> None:
+    """Index, query and judgement see the same tokens, whatever the text holds."""
+    body = [term.token for term in terms(text, "english")]
+    assert analysis(text, "english").body == body
+    assert held(text, "english").tokens == frozenset(body)
+    assert not any(" " in token or not token for token in body)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127), max_size=100))
+def test_plain_ascii_is_cut_as_any_other_text(text: str) -> None:
+    """The fast way for ASCII gives what the general way gives."""
+    general = [term.token for term in terms(text + " é", "english")][:-1]
+    assert [term.token for term in terms(text, "english")] == general
+
+
+@given(st.text(max_size=100))
+def test_normalizing_twice_changes_nothing(text: str) -> None:
+    """A normalized text is its own normal form."""
+    assert normalized(normalized(text)) == normalized(text)
