@@ -27,6 +27,7 @@ class Connection:
         self._check = check
         self._connect_seconds = connect_seconds
         self._owner: asyncio.Task[None] | None = None
+        self._owners: set[asyncio.Task[None]] = set()
         self._ready: asyncio.Future[Client] | None = None
         self._stop = asyncio.Event()
         self._closed = False
@@ -67,6 +68,8 @@ class Connection:
             self._stop, self._ready = asyncio.Event(), loop.create_future()
             own = self._own(self._ready, self._stop)
             self._owner = loop.create_task(own, name=f"earpiece-{self._provider}", context=contextvars.Context())
+            self._owners.add(self._owner)
+            self._owner.add_done_callback(self._owners.discard)
         return self._owner, self._ready
 
     async def _own(self, ready: "asyncio.Future[Client]", stop: asyncio.Event) -> None:
@@ -95,13 +98,14 @@ class Connection:
     async def close(self, seconds: float = 5.0) -> None:
         """Leave the session; from any task, and within a bound. Calls under way end as unavailable."""
         self._closed = True
-        owner, self._owner = self._owner, None
-        if owner is None or owner.get_loop() is not asyncio.get_running_loop():
-            return
+        self._owner = None
         self._stop.set()
-        _, late = await asyncio.wait({owner}, timeout=seconds)
-        for task in late:
-            task.cancel()
+        loop = asyncio.get_running_loop()
+        owners = {owner for owner in self._owners if owner.get_loop() is loop}
+        if owners:
+            _, late = await asyncio.wait(owners, timeout=seconds)
+            for owner in late:
+                owner.cancel()
 
 
 def _is_lost(call: "asyncio.Task[Any]") -> bool:

@@ -72,7 +72,7 @@ def request_for() -> Callable[..., RetrievalRequest]:
 def context_for() -> Callable[..., RetrievalContext]:
     """Make a trusted context: ``context_for("ann", seconds=5)``."""
 
-    def make(owner_id: str = "ann", seconds: float = 5.0) -> RetrievalContext:
+    def make(owner_id: str = "ann", seconds: float = 30.0) -> RetrievalContext:
         deadline = time.monotonic() + seconds
         return RetrievalContext(
             owner_id=owner_id, session_id="s-1", turn_id="t-1", trace_id="trace-1", deadline=deadline
@@ -123,10 +123,10 @@ def everything_about() -> Callable[[BaseException], str]:
 
 @pytest.fixture
 def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
-    """Wait until something that threads change is true; five seconds are the bound, not a measure."""
+    """Wait until something that threads change is true; twenty seconds are the bound, not a measure."""
 
     async def wait(condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while not condition():  # noqa: ASYNC110 - threads of a vendor set no asyncio event
                 await asyncio.sleep(0.001)
 

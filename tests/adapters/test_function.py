@@ -47,17 +47,17 @@ async def test_a_plain_function_blocks_its_own_thread_and_never_the_loop(
 
     def slow(request: RetrievalRequest, context: RetrievalContext) -> RawResults:
         started.set()
-        assert release.wait(5)
+        assert release.wait(20)
         return [{"id": "1", "content": threading.current_thread().name}]
 
-    async with asyncio.timeout(5), watched_loop() as loop:
+    async with asyncio.timeout(20), watched_loop() as loop:
         call = asyncio.create_task(provider(slow).retrieve(request_for(), context_for()))
         await until(started.is_set)
-        await asyncio.sleep(0.25)  # what a blocked loop could not do while the function waits
+        await asyncio.sleep(0.6)  # what a blocked loop could not do while the function waits
         release.set()
         answer = await call
     assert answer == [{"id": "1", "content": "earpiece-notes"}]
-    assert loop.longest < 0.2
+    assert loop.longest < 0.5
 
 
 async def test_context_variables_reach_the_thread(request_for: Make, context_for: Make) -> None:
@@ -81,7 +81,7 @@ async def test_cancelling_frees_the_caller_and_full_threads_refuse_at_once(
         return []
 
     notes = provider(stuck, workers=2)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         calls = [asyncio.create_task(notes.retrieve(request_for(), context_for())) for _ in range(2)]
         await until(lambda: running == [1, 1])
         for call in calls:
@@ -108,7 +108,7 @@ async def test_a_hundred_barge_ins_leave_no_thread_behind(request_for: Make, con
         return []
 
     notes = FunctionProvider(count, key="barged-in", label="Notes", workers=2)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         holding = asyncio.create_task(notes.retrieve(request_for(), context_for()))
         second = asyncio.create_task(notes.retrieve(request_for(), context_for()))
         await until(lambda: ran == 2)
@@ -148,7 +148,7 @@ async def test_the_deadline_of_the_caller_holds(request_for: Make, context_for: 
         await asyncio.Event().wait()
         return []
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         with pytest.raises(RetrievalTimedOut):
             await provider(never).retrieve(request_for(), context_for(seconds=0.01))
         with pytest.raises(RetrievalTimedOut):
@@ -179,7 +179,7 @@ async def test_an_exception_becomes_one_of_ours_without_its_text(
     async def coroutine(request: RetrievalRequest, context: RetrievalContext) -> RawResults:
         raise raised
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         with pytest.raises(RetrievalError) as caught:
             await provider(plain if blocking else coroutine).retrieve(request_for(), context_for())
     assert caught.value.code == code

@@ -46,7 +46,7 @@ class Blocking:
     @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, Any]:
         self.started.set()
-        self.release.wait(5)
+        self.release.wait(20)
         return {"documents": [Document(content=threading.current_thread().name)]}
 
 
@@ -216,14 +216,14 @@ async def test_the_loop_is_not_blocked_by_a_component_that_blocks(
 ) -> None:
     """It runs in a thread of the adapter, not in the executor that the whole process shares."""
     slow = Blocking()
-    async with asyncio.timeout(5), watched_loop() as loop:
+    async with asyncio.timeout(20), watched_loop() as loop:
         call = asyncio.create_task(provider(slow).retrieve(request_for(), context_for()))
         await until(slow.started.is_set)
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.6)
         slow.release.set()
         (result,) = await call
     assert result.content == "earpiece-haystack"
-    assert loop.longest < 0.2
+    assert loop.longest < 0.5
 
 
 async def test_a_barge_in_frees_the_caller_and_ends_what_can_be_ended(
@@ -232,7 +232,7 @@ async def test_a_barge_in_frees_the_caller_and_ends_what_can_be_ended(
     """A hundred cancelled coroutines all end; a blocked thread refuses new work until it is back."""
     native = Native()
     ask = provider(native).retrieve
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         for _ in range(100):
             native.started.clear()
             call = asyncio.create_task(ask(request_for(), context_for()))

@@ -90,7 +90,7 @@ class Blocking(BaseRetriever):
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         if self.started is not None:
             self.started.set()
-            self.release.wait(5)
+            self.release.wait(20)
         return [Document(page_content=threading.current_thread().name)] * 12
 
 
@@ -230,15 +230,15 @@ async def test_the_loop_is_not_blocked_and_the_default_executor_not_used(
     """A retriever that blocks delays nobody else: neither the loop nor whoever needs a thread of it."""
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
     slow = Blocking(release=threading.Event(), started=threading.Event())
-    async with asyncio.timeout(5), watched_loop() as loop:
+    async with asyncio.timeout(20), watched_loop() as loop:
         call = asyncio.create_task(provider(slow).retrieve(request_for(), context_for()))
         await until(slow.started.is_set)
         assert await asyncio.to_thread(lambda: "free") == "free"
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.6)
         slow.release.set()
         (first, *_) = await call
     assert first.content == "earpiece-langchain"
-    assert loop.longest < 0.2
+    assert loop.longest < 0.5
 
 
 async def test_a_barge_in_frees_the_caller_and_ends_what_can_be_ended(
@@ -247,7 +247,7 @@ async def test_a_barge_in_frees_the_caller_and_ends_what_can_be_ended(
     """Coroutines see the cancellation; threads run out by themselves and are refused new work meanwhile."""
     gone: list[str] = []
     native = provider(Native(gone=gone))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         for _ in range(100):
             call = asyncio.create_task(native.retrieve(request_for("wait"), context_for()))
             await asyncio.sleep(0)
@@ -273,7 +273,7 @@ async def test_a_barge_in_frees_the_caller_and_ends_what_can_be_ended(
 async def test_the_deadline_holds_while_langchain_blocks(request_for: Make, context_for: Make) -> None:
     """A thread that does not come back costs its caller no more than the deadline."""
     slow = Blocking(release=threading.Event(), started=threading.Event())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         with pytest.raises(RetrievalTimedOut):
             await provider(slow, timeout_seconds=0.05).retrieve(request_for(), context_for())
     slow.release.set()

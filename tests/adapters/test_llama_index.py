@@ -83,7 +83,7 @@ class Blocking(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         self.started.set()
-        self.release.wait(5)
+        self.release.wait(20)
         return [NodeWithScore(node=TextNode(text=threading.current_thread().name, id_="thread"))]
 
 
@@ -209,14 +209,14 @@ async def test_the_loop_is_not_blocked_by_a_retriever_that_blocks(
 ) -> None:
     """LlamaIndex's own `aretrieve` would freeze every audio stream of the process here."""
     slow = Blocking()
-    async with asyncio.timeout(5), watched_loop() as loop:
+    async with asyncio.timeout(20), watched_loop() as loop:
         call = asyncio.create_task(provider(slow).retrieve(request_for(), context_for()))
         await until(slow.started.is_set)
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.6)
         slow.release.set()
         (result,) = await call
     assert result.content == "earpiece-llama-index"
-    assert loop.longest < 0.2
+    assert loop.longest < 0.5
 
 
 async def test_a_barge_in_frees_the_caller_and_ends_what_can_be_ended(
@@ -224,7 +224,7 @@ async def test_a_barge_in_frees_the_caller_and_ends_what_can_be_ended(
 ) -> None:
     """A hundred cancelled coroutines all end; a blocked thread refuses new work until it is back."""
     native = Native()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         for _ in range(100):
             native.started.clear()
             call = asyncio.create_task(provider(native).retrieve(request_for(), context_for()))
