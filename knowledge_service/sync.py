@@ -117,8 +117,7 @@ class SyncWorker:
     async def _deliver(self, object_name: str, claims: Sequence[Claim]) -> None:
         try:
             for source in self._service.sources_on(object_name):
-                async with asyncio.timeout(self._settings.lease_seconds / 3):
-                    await self._bring(source, claims)
+                await self._bring(source, claims)
         except asyncio.CancelledError:
             raise
         except Exception as error:
@@ -133,7 +132,8 @@ class SyncWorker:
         context = AdapterContext(source=source, reason="sync", trace_id=claims[0].trace_id)
         adapter = self._service.adapter(source.adapter)
         ids = [source.document_id(claim.record_id) for claim in claims if claim.record_id != EVERY_RECORD]
-        async with self._service.lock(source.id):
+        # Waiting for one's turn, and comparing a whole source, may take long and are no failure of the index.
+        async with self._service.lock(source.id), asyncio.timeout(self._settings.lease_seconds / 3):
             found = await self._service.current.readable(source, ids, SYSTEM)
             _refuse_older(source, claims, found)
             await self._writer.write(adapter, list(found.values()), context)
@@ -149,7 +149,8 @@ class SyncWorker:
             await self._outbox.put([RecordChange(object=content.object, record_id=EVERY_RECORD)])
 
     async def _failed(self, object_name: str, claims: Sequence[Claim], error: Exception) -> None:
-        code = error.code if isinstance(error, KnowledgeError) else "knowledge_internal"
+        late = "knowledge_timeout" if isinstance(error, TimeoutError) else "knowledge_internal"
+        code = error.code if isinstance(error, KnowledgeError) else late
         away = isinstance(error, TimeoutError) or (isinstance(error, KnowledgeError) and error.retryable)
         away = away and not isinstance(error, RecordBehind)
         logger.warning("Sync of %d records of %r failed: %s", len(claims), object_name, code, exc_info=error)

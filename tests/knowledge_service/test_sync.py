@@ -294,6 +294,37 @@ async def test_a_write_does_not_wait_for_an_index_that_hangs(desk: Any, failing:
     assert (await desk.outbox.status()).pending == 0
 
 
+async def test_an_index_that_hangs_is_given_up_and_tried_again(desk: Any, failing: FailingIndex) -> None:
+    """A third of the lease bounds a call of the index, so that no lease ends under a call that still runs."""
+
+    async def stuck(documents: Sequence[KnowledgeDocument], context: AdapterContext) -> None:
+        await asyncio.Event().wait()
+
+    failing.upsert = stuck  # type: ignore[method-assign]
+    await desk.put(1, "alpha")
+    async with asyncio.timeout(5):
+        await SyncWorker(desk.service, desk.outbox, SyncSettings(lease_seconds=0.3)).step()
+    assert [event.code for event in desk.events if isinstance(event, SyncFailed)] == ["knowledge_timeout"]
+    del failing.upsert
+    desk.now += 10
+    assert await desk.worker.drain() == 1
+    assert await desk.indexed() == ["articles:1"]
+
+
+async def test_waiting_for_a_reindex_is_no_failure_of_the_index(desk: Any) -> None:
+    """A page of a slow reindex may hold a source for longer than a call may take."""
+    worker = SyncWorker(desk.service, desk.outbox, SyncSettings(lease_seconds=3))
+    await desk.put(1, "alpha")
+    async with asyncio.timeout(10):
+        async with desk.service.lock("articles"):
+            delivery = asyncio.create_task(worker.step())
+            # Not a wait for anything: the source is held for longer than a third of the lease.
+            await asyncio.sleep(1.1)
+        await delivery
+    assert not [event for event in desk.events if isinstance(event, SyncFailed)]
+    assert await desk.indexed() == ["articles:1"]
+
+
 async def test_a_cancelled_worker_gives_its_records_back(desk: Any, failing: FailingIndex) -> None:
     """A shutdown leaves nothing leased."""
     entered = asyncio.Event()
