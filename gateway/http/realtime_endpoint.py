@@ -120,7 +120,7 @@ class RealtimeEndpoint:
                 code = running.code_when_cut
             elif (error := running.task.exception()) is None:
                 code = running.task.result()
-            else:
+            elif not isinstance(error, (aiohttp.ClientError, ConnectionError)):  # those are a client that has gone
                 code = aiohttp.WSCloseCode.INTERNAL_ERROR
                 _logger.error("A realtime session ended with %s.", type(error).__qualname__, exc_info=error)
         finally:

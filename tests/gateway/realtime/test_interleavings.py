@@ -479,6 +479,7 @@ def answered_creates(world: World) -> set[str]:
 )
 @given(st.binary(min_size=40, max_size=200))
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_no_order_of_events_breaks_a_rule(choices: bytes) -> None:
     """Every call is answered once, nothing stale is shown, no follow-up is early, doubled or forgotten."""
     world = World(choices)

@@ -36,7 +36,7 @@ async def running(*command: str, listening: str) -> AsyncIterator[int]:
     assert process.stdout is not None
     draining = None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(100):
             while (line := (await process.stdout.readline()).decode()) and not re.search(listening, line):
                 pass
         found = re.search(listening, line)

@@ -9,6 +9,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from gateway.conversation import Turn, conversation
 from gateway.realtime.holding import HOLDING_MARK
 
 TRANSCRIPT = "conversation.item.input_audio_transcription."
@@ -213,3 +214,38 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
     return exporter
+
+
+class SlowProvider:
+    def describe(self) -> Any:
+        return {"protocolVersion": 1, "key": "slow", "label": "Slow"}
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+
+    async def retrieve(self, request: Any, context: Any) -> Any:
+        await self.go_on.wait()
+        return [{"id": "1", "content": "Every release needs two reviewers."}]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [("How many reviewers does a release need?", "One moment"), ("发布需要几个人审核？", "请稍等")],
+)
+async def test_the_embedded_model_holds_in_the_language_of_the_user(open_gateway, question: str, sentence: str) -> None:  # type: ignore[no-untyped-def]
+    """The whole way: the sentence is heard first, and the answer is the answer alone."""
+    provider = SlowProvider()
+    turn, heard = Turn(question), []
+    async with (
+        asyncio.timeout(20),
+        open_gateway(provider, slow_seconds=0.01, holding_sentence=True) as gateway,
+        conversation(gateway.url) as talk,
+    ):
+        async for event in talk.ask(turn):
+            heard.append(event.get("delta", ""))
+            if event["type"] == "response.done":
+                provider.go_on.set()
+    assert "".join(heard).startswith(sentence)
+    assert turn.status == "ok"
+    assert "two reviewers" in turn.answer
+    assert sentence not in turn.answer
