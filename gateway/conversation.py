@@ -12,6 +12,8 @@ from typing import Any
 
 import aiohttp
 
+from .realtime.holding import HOLDING_MARK
+
 
 class ConversationError(Exception):
     """Raised when no gateway answers, or when it ends the conversation; one sentence for a person."""
@@ -39,17 +41,23 @@ class Conversation:
         self._socket = socket
 
     async def ask(self, turn: Turn) -> AsyncIterator[dict[str, Any]]:
-        """Send the question and yield every event until its answer is complete."""
+        """Send the question and yield every event until its answer is complete; a holding sentence is no answer."""
         started = time.perf_counter()
         content = [{"type": "input_text", "text": turn.question}]
         item = {"type": "message", "role": "user", "content": content}
         await self._socket.send_json({"type": "conversation.item.create", "item": item})
         await self._socket.send_json({"type": "response.create"})
+        fillers: set[str] = set()
         async for event in self._events():
             turn.milliseconds = (time.perf_counter() - started) * 1000
-            _take(event, turn)
+            response = event.get("response") or {}
+            if HOLDING_MARK in (response.get("metadata") or {}):
+                fillers.add(response["id"])
+            filler = event.get("response_id", response.get("id")) in fillers
+            if not filler:
+                _take(event, turn)
             yield event
-            if event["type"] == "response.done":
+            if event["type"] == "response.done" and not filler:
                 return
 
     async def answer(self, question: str) -> Turn:

@@ -1,5 +1,6 @@
 """Lookups ahead, slow lookups and the moments of a turn, with a model that the test plays."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -225,14 +226,19 @@ class SlowProvider:
 
     async def retrieve(self, request: Any, context: Any) -> Any:
         await self.go_on.wait()
-        return [{"id": "1", "content": "Every release needs two reviewers."}]
+        return [{"id": "1", "content": "Every release needs two reviewers.\n\n发布需要两个人审核。"}]
 
 
 @pytest.mark.parametrize(
-    ("question", "sentence"),
-    [("How many reviewers does a release need?", "One moment"), ("发布需要几个人审核？", "请稍等")],
+    ("question", "sentence", "answer"),
+    [
+        ("How many reviewers does a release need?", "One moment", "two reviewers"),
+        ("发布需要几个人审核？", "请稍等", "两个人审核"),
+    ],
 )
-async def test_the_embedded_model_holds_in_the_language_of_the_user(open_gateway, question: str, sentence: str) -> None:  # type: ignore[no-untyped-def]
+async def test_the_embedded_model_holds_in_the_language_of_the_user(  # type: ignore[no-untyped-def]
+    open_gateway, question: str, sentence: str, answer: str
+) -> None:
     """The whole way: the sentence is heard first, and the answer is the answer alone."""
     provider = SlowProvider()
     turn, heard = Turn(question), []
@@ -247,5 +253,5 @@ async def test_the_embedded_model_holds_in_the_language_of_the_user(open_gateway
                 provider.go_on.set()
     assert "".join(heard).startswith(sentence)
     assert turn.status == "ok"
-    assert "two reviewers" in turn.answer
+    assert answer in turn.answer
     assert sentence not in turn.answer
