@@ -153,7 +153,7 @@ def _forms(term: Term, languages: Sequence[str]) -> tuple[str, ...]:
 
 
 def _weight(tokens: Sequence[str], frequency: Frequency, passages: int) -> float:
-    held = max((frequency(field, token) for token in tokens for field in ("body", "head")), default=0) or 1
+    held = max((frequency("body", token) for token in tokens), default=0) or 1
     return math.log(1 + (max(passages, held) - held + 0.5) / (held + 0.5))
 
 

@@ -15,8 +15,7 @@ FLOOR = 0.6
 _CANDIDATES = 16
 _PER_DOCUMENT = 3
 _ROUNDS = 3
-_HOPELESS_SHARE = 0.1
-_FAR_BEHIND = 0.3
+_MOST_REJECTED = 10
 _MISHEARD_JUDGED = 6  # passages in which misheard words are looked for, since that takes time
 _ALIKE = 0.9
 _MERGED_CHARACTERS = 2_400
@@ -81,7 +80,7 @@ class _Choice:
         self._taken: dict[str, int] = {}
         self._seen: list[frozenset[str]] = []
         self._judged = 0
-        self._best_share = 0.0
+        self._rejected = 0
 
     @property
     def is_done(self) -> bool:
@@ -93,15 +92,13 @@ class _Choice:
         return frozenset(one for one, count in self._taken.items() if count >= self._per_document)
 
     def consider(self, hits: Sequence[IndexHit], stored: dict[int, Passage]) -> None:
-        """Keep what answers among ``hits``, best first, until there is enough or the rest is far behind."""
+        """Keep what answers among ``hits``, best first, until there is enough or too many were none."""
         for hit in hits:
-            share = score_share(self._plan, hit.score)
-            self._best_share = max(self._best_share, share)
-            if self.is_done or share < max(_HOPELESS_SHARE, _FAR_BEHIND * self._best_share):
+            if self.is_done or self._rejected >= _MOST_REJECTED:
                 return
             passage = stored.get(hit.passage_id)
             if passage is not None and self._has_room(passage):
-                self._judge(passage, hit.score, share)
+                self._judge(passage, hit.score, score_share(self._plan, hit.score))
 
     def _has_room(self, passage: Passage) -> bool:
         taken = self._taken.get(passage.document_id, 0)
@@ -113,6 +110,7 @@ class _Choice:
         covered = coverage(self._plan, held(searched_text(passage), passage.language), enough=needed)
         worth = relevance(covered, share)
         if worth < self._floor or self._is_repeated(passage.chunk.text):
+            self._rejected += 1
             return
         locator = locator_for(passage.path, passage.chunk.heading_path, passage.chunk.place, passage.title)
         self.kept.append(FoundPassage(passage, score, covered, worth, passage.chunk.text, locator))

@@ -28,7 +28,7 @@ def test_neighbouring_passages_become_one(library: DomainLibrary) -> None:
     after = "Someone counted the gulls and wrote it down in a small green book near the gate. " * 10
     text = f"The crane arrived at dawn. {FILLER}\n\nThe crane left at dusk. {after}"
     put(library, log=f"# Log\n\n## Harbour\n\n{text}\n")
-    found = library.search("when did the crane arrive and leave the harbour")
+    found = library.search("crane arrived at dawn, left at dusk, harbour")
     assert [one.merged for one in found] == [2]
     assert found[0].text.index("arrived at dawn") < found[0].text.index("left at dusk")
     assert found[0].locator == "/log.md#Harbour"
@@ -86,7 +86,7 @@ def test_pruning_keeps_the_cheap_terms_and_never_only_the_rarest() -> None:
 
 async def test_an_outline_costs_the_same_for_a_memo_and_a_manual(library: DomainLibrary) -> None:
     """However long the document, its card stays within its bound and says how many sections it left out."""
-    manual = "# Crane manual\n\nAll about cranes.\n\n" + "\n".join(
+    manual = "# Crane manual\n\nAll about cranes and their care.\n\n" + "\n".join(
         f"## Chapter {n} about levers and ropes\n\nGearbox part {n}. {FILLER}\n" for n in range(120)
     )
     put(library, manual=manual, memo="# Crane memo\n\n## Oil\n\nThe gearbox takes oil.\n")
