@@ -156,6 +156,8 @@ async def _ended(
     abandoned: Abandoned,
 ) -> Any:
     abandoned.check()
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + max(0.0, seconds)
     running = start(call, stopped)
     stopped.then(running.stop)
     try:
@@ -164,7 +166,8 @@ async def _ended(
         if not running.ended.done():
             stopped.set()
             abandoned.add(running)
-    if not running.ended.done():
+    # A call that blocked the loop is done by now and still too late: the turn has been told otherwise or waits no more.
+    if not running.ended.done() or clock() > deadline:
         raise DeadlinePassed
     outcome = _outcome_of(running.ended)
     if outcome.error is not None:

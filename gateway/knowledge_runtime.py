@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,7 +35,7 @@ from .breaker import CircuitBreaker
 from .cache import FlightEnded, SingleFlight, TtlCache
 from .isolation import IsolationMode
 from .mounted_provider import MountedProvider
-from .normalization import NormalizedResults, candidate_bound, normalize
+from .normalization import NormalizedResults, normalize
 from .projection import NOTICE
 from .query_key import FlightKey, flight_key
 from .similarity import ADOPTION_THRESHOLD
@@ -333,11 +334,11 @@ class FrontendKnowledgeRuntime:
     async def _retrieved(
         self, mounted: MountedProvider, request: RetrievalRequest, context: RetrievalContext, stopped: StopSignal
     ) -> NormalizedResults:
-        bound = candidate_bound(request.top_k)
         moment(PROVIDER_ASKED)
-        raw = await mounted.retrieve(request, context, stopped=stopped, candidates=bound)
+        raw = await mounted.retrieve(request, context, stopped=stopped)
         moment(PROVIDER_ANSWERED)
-        found = normalize(raw, provider=mounted.key, top_k=request.top_k)
+        read = partial(normalize, provider=mounted.key, top_k=request.top_k)
+        found = await mounted.read(raw, read, context, stopped=stopped)
         moment(NORMALIZED)
         return found
 

@@ -3,10 +3,10 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -22,10 +22,13 @@ from knowledge_provider import (
 
 from .composition import checked_description
 from .isolation import Abandoned, DeadlinePassed, ForeignFailure, Isolation, IsolationMode, TooManyAbandoned
+from .plain_answer import is_plain
 from .stop_signal import StopSignal
 from .text import clean_text
 
 _logger = logging.getLogger(__name__)
+
+Read = TypeVar("Read")
 
 MAX_HEALTH_MESSAGE = 500
 
@@ -52,24 +55,41 @@ class MountedProvider:
     def key(self) -> str:
         return self.description.key
 
-    async def retrieve(
-        self, request: RetrievalRequest, context: RetrievalContext, *, stopped: StopSignal, candidates: int
-    ) -> Any:
-        """Return what the provider answers, at most so many candidates of a lazy answer. Raises `RetrievalError`.
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext, *, stopped: StopSignal) -> Any:
+        """Return what the provider answers, unread. Raises `RetrievalError`.
 
         ``stopped`` is set when nobody waits any more; the provider sees it as ``context.cancelled``.
         """
-        timeout_seconds = context.remaining_seconds()
         context = replace(context, cancelled=stopped)
         limits = _Limits(self._isolation, self.abandoned, stopped, context)
-        try:
+        with self._typed_errors(context):
             value = await limits.run(
                 lambda: self._provider.retrieve(request, context), is_async=self._retrieve_is_async
             )
-            if inspect.isawaitable(value):
-                coroutine = value
-                value = await limits.run(lambda: coroutine, is_async=True)
-            return await _drawn(value, candidates, limits)
+            if not inspect.isawaitable(value):
+                return value
+            coroutine = value
+            return await limits.run(lambda: coroutine, is_async=True)
+
+    async def read(
+        self, answer: Any, reader: Callable[[Any], Read], context: RetrievalContext, *, stopped: StopSignal
+    ) -> Read:
+        """Return ``reader(answer)``, in a worker thread and within the deadline where reading runs the provider's code.
+
+        Raises `RetrievalError`.
+        """
+        if is_plain(answer):
+            return reader(answer)
+        limits = _Limits(self._isolation, self.abandoned, stopped, context)
+        with self._typed_errors(context):
+            found: Read = await limits.run(lambda: reader(answer), is_async=False)
+            return found
+
+    @contextmanager
+    def _typed_errors(self, context: RetrievalContext) -> Iterator[None]:
+        timeout_seconds = context.remaining_seconds()
+        try:
+            yield
         except DeadlinePassed:
             raise RetrievalTimedOut(self.key, timeout_seconds=round(timeout_seconds, 3)) from None
         except TooManyAbandoned:
@@ -140,15 +160,6 @@ class _Limits:
         run = self._isolation.run_async if is_async else self._isolation.run_plain
         left = self._context.remaining_seconds()
         return await run(call, seconds=left, stopped=self._stopped, abandoned=self._abandoned)
-
-
-async def _drawn(value: Any, candidates: int, limits: _Limits) -> Any:
-    """Draw a lazy answer in a worker thread: the generator is the provider's code too, and may block or never end."""
-    if isinstance(value, Iterator):
-        return await limits.run(lambda: list(islice(value, candidates)), is_async=False)
-    if isinstance(value, Mapping) and isinstance(value.get("results"), Iterator):
-        return {**value, "results": await _drawn(value["results"], candidates, limits)}
-    return value
 
 
 def _is_async(method: Any) -> bool:

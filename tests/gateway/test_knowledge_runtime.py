@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -198,11 +198,17 @@ async def test_an_answer_after_the_deadline_is_a_timeout() -> None:
 @pytest.mark.parametrize("wrapped", [False, True])
 async def test_an_endless_generator_is_drawn_from_only_so_far(wrapped: bool) -> None:
     """Ten million candidates cost as much as the first few."""
-    drawn = endless()
-    async with FrontendKnowledgeRuntime(Provider({"results": drawn} if wrapped else drawn)) as runtime:
+    drawn: list[str] = []
+
+    def noted() -> Iterator[dict[str, str]]:
+        for passage in endless():
+            drawn.append(passage["id"])
+            yield passage
+
+    async with FrontendKnowledgeRuntime(Provider({"results": noted()} if wrapped else noted())) as runtime:
         response = await ask(runtime, top_k=2)
     assert [result.id for result in response.results] == ["0", "1"]
-    assert next(drawn)["id"] == "16"
+    assert len(drawn) == 16
 
 
 async def test_a_generator_that_blocks_meets_the_deadline_and_blocks_no_loop() -> None:
@@ -214,6 +220,60 @@ async def test_a_generator_that_blocks_meets_the_deadline_and_blocks_no_loop() -
                 await ask(runtime)
         assert runtime.abandoned == 1
         released.set()
+
+
+class StuckList(list[object]):
+    """A list whose reading waits, as a query set does that asks its database only when it is read."""
+
+    def __init__(self, released: threading.Event) -> None:
+        super().__init__([PASSAGE])
+        self._released = released
+
+    def __iter__(self) -> Iterator[object]:
+        self._released.wait()
+        return super().__iter__()
+
+
+class StuckDict(dict[str, object]):
+    def __init__(self, released: threading.Event) -> None:
+        super().__init__(PASSAGE)
+        self._released = released
+
+    def get(self, key: str, default: object = None, /) -> object:
+        self._released.wait()
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize("isolation", ["task", "thread"])
+@pytest.mark.parametrize("lazy", [StuckList, lambda released: [StuckDict(released)]], ids=["list", "item"])
+async def test_an_answer_that_waits_when_it_is_read_meets_the_deadline(
+    lazy: Callable[[threading.Event], Any], isolation: Literal["task", "thread"]
+) -> None:
+    """Reading a query set runs the provider's code: off the loop, within the deadline, and counted."""
+    released = threading.Event()
+    provider = Provider(lazy(released))
+    async with FrontendKnowledgeRuntime(provider, timeout_seconds=0.05, isolation=isolation) as runtime:
+        try:
+            async with asyncio.timeout(5):
+                with pytest.raises(RetrievalTimedOut):
+                    await ask(runtime)
+            assert runtime.abandoned == 1
+        finally:
+            released.set()
+
+
+async def test_an_answer_that_came_too_late_is_no_answer() -> None:
+    """A provider that blocks the loop itself cannot turn its delay into a result."""
+
+    class BlocksTheLoop(Provider):
+        async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+            while context.remaining_seconds():
+                pass
+            return [PASSAGE]
+
+    async with FrontendKnowledgeRuntime(BlocksTheLoop(), timeout_seconds=0.02) as runtime:
+        with pytest.raises(RetrievalTimedOut):
+            await ask(runtime)
 
 
 async def test_too_many_calls_that_do_not_stop_make_it_unavailable_at_once() -> None:
