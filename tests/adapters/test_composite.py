@@ -158,6 +158,27 @@ async def test_a_part_that_keeps_failing_rests_and_is_tried_again(
     assert (await both.retrieve(request_for(), context_for(seconds=60)))["partial"] == []
 
 
+async def test_failures_count_only_in_a_row(request_for: Make, context_for: Make) -> None:
+    """A part that fails now and then is asked each time."""
+    shaky = Scripted("x")
+    both = composite({"wiki": Scripted("a"), "mail": shaky}, failures=2)
+    for error in (ProviderUnavailable("mail"), None) * 3:
+        shaky.error = error
+        await both.retrieve(request_for(), context_for())
+    assert len(shaky.asked) == 6
+
+
+async def test_a_part_that_cancels_itself_is_missing_and_cancels_nobody(request_for: Make, context_for: Make) -> None:
+    """Some vendor SDKs answer a lost connection with a cancellation; that is not the user speaking."""
+
+    class SelfCancelling(Scripted):
+        async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+            raise asyncio.CancelledError
+
+    answer = await composite({"wiki": Scripted("a"), "odd": SelfCancelling()}).retrieve(request_for(), context_for())
+    assert (ids(answer), answer["partial"]) == (["wiki:a"], ["odd"])
+
+
 async def test_a_wrong_request_does_not_send_a_part_to_rest(request_for: Make, context_for: Make) -> None:
     """The part is well; what was asked of it was not."""
     picky = Scripted("x", error=UnsupportedFilters("mail"))
