@@ -51,6 +51,7 @@ class DomainLibrary:
     Every method works for one owner. Raises `LibraryError` and its kinds, each with a sentence for people.
     ``floor`` is the least relevance of an answer; ``summarizer`` is a host's model, asked once for each version;
     ``extractor`` replaces the shipped one, which reads files in limited child processes.
+    ``keep_alike`` also answers with passages that say nearly the same as another, of which one is enough for people.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class DomainLibrary:
         extractor: TextExtractor | None = None,
         summarizer: Summarizer | None = None,
         floor: float = FLOOR,
+        keep_alike: bool = False,
         writer_wait_seconds: float = 10.0,
     ) -> None:
         self.store = Path(store).expanduser().absolute()
@@ -71,7 +73,7 @@ class DomainLibrary:
         self._extractor = extractor or LimitedExtractor(reading_limits)
         self._importer = Importer(self._workspace, self._extractor, HeadingChunker(), self._limits, summarizer)
         self._upkeep = Upkeep(self._workspace, self._importer)
-        self._retriever = LibraryRetriever(self._workspace.index, floor=floor)
+        self._retriever = LibraryRetriever(self._workspace.index, floor=floor, keep_alike=keep_alike)
         self._recover()
 
     @classmethod

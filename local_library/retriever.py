@@ -24,9 +24,10 @@ _MERGED_CHARACTERS = 2_400
 class LibraryRetriever:
     """Searches the index of one store. Passages replaced or erased meanwhile are never returned. Thread-safe."""
 
-    def __init__(self, index: LexicalIndex, *, floor: float = FLOOR) -> None:
+    def __init__(self, index: LexicalIndex, *, floor: float = FLOOR, keep_alike: bool = False) -> None:
         self._index = index
         self._floor = floor
+        self._keep_alike = keep_alike
         self._languages: dict[str, tuple[object, list[str]]] = {}
 
     def search(
@@ -43,7 +44,7 @@ class LibraryRetriever:
         frequency = self._index.frequencies(owner_id)
         plan = planned(query, self._languages_of(catalog, owner_id), frequency, self._index.count(owner_id))
         only = document_ids is not None and len(document_ids) == 1
-        choice = _Choice(plan, self._floor, limit, limit if only else per_document)
+        choice = _Choice(plan, self._floor, limit, limit if only else per_document, keep_alike=self._keep_alike)
         wanted = max(_CANDIDATES, 2 * limit)
         full: frozenset[str] = frozenset()
         for _ in range(_ROUNDS):
@@ -71,12 +72,13 @@ def searched_text(passage: Passage) -> str:
 class _Choice:
     """Keeps the passages that answer, in the order in which they are considered."""
 
-    def __init__(self, plan: QueryPlan, floor: float, limit: int, per_document: int) -> None:
+    def __init__(self, plan: QueryPlan, floor: float, limit: int, per_document: int, *, keep_alike: bool) -> None:
         self.kept: list[FoundPassage] = []
         self._plan = plan
         self._floor = floor
         self._limit = limit
         self._per_document = per_document
+        self._keep_alike = keep_alike
         self._taken: dict[str, int] = {}
         self._seen: list[frozenset[str]] = []
         self._judged = 0
@@ -109,7 +111,7 @@ class _Choice:
         self._judged += 1
         covered = coverage(self._plan, held(searched_text(passage), passage.language), enough=needed)
         worth = relevance(covered, share)
-        if worth < self._floor or self._is_repeated(passage.chunk.text):
+        if worth < self._floor or (not self._keep_alike and self._is_repeated(passage.chunk.text)):
             self._rejected += 1
             return
         locator = locator_for(passage.path, passage.chunk.heading_path, passage.chunk.place, passage.title)
