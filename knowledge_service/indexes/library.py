@@ -31,7 +31,10 @@ class Library(Protocol):
 
 
 class LibraryIndex:
-    """Writes and searches a library in threads of its own; the library stays the host's to open and to close."""
+    """Writes and searches a library in threads of its own; the library stays the host's to open and to close.
+
+    Open it as `open_library_index` does: what it leaves out for being irrelevant or alike, no caller is ever shown.
+    """
 
     def __init__(self, library: Library, *, threads: int = 2, name: str = "library") -> None:
         self._library = library
@@ -109,8 +112,9 @@ def open_library_index(store: Path) -> LibraryIndex:
     ``local_library``.
     """
     # By name, since the two packages do not know each other: only this call, in a host that wants it, joins them.
-    # A lower floor of relevance than a library has for people: the best match may be one the caller may not read.
-    library = importlib.import_module("local_library").DomainLibrary(store, floor=FLOOR)
+    # A lower floor than a library has for people, and nothing left out for being alike: the better match, or the one of
+    # two equal texts that would be kept, may be one that the caller may not read.
+    library = importlib.import_module("local_library").DomainLibrary(store, floor=FLOOR, keep_alike=True)
     return _OwnLibraryIndex(library)
 
 

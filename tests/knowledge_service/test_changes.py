@@ -19,7 +19,7 @@ from knowledge_service.changes import EVERY_RECORD, UnreadableEvent, change_from
     ],
 )
 def test_every_shape_names_its_record(event: dict[str, Any]) -> None:
-    """The new names and the older ones (seed: the legacy unprefixed shape is still accepted)."""
+    """The new names and the older ones."""
     change = change_from(event)
     assert change is not None
     assert (change.object, change.record_id) == ("article", "7")

@@ -14,12 +14,11 @@ from knowledge_service import (
     source_from,
 )
 from knowledge_service.documents import is_wellformed
-from knowledge_service.indexes.library import LibraryIndex
+from knowledge_service.indexes.library import open_library_index
 from knowledge_service.indexes.memory import MemoryIndex
 from knowledge_service.indexes.postgres import PostgresIndex
 from knowledge_service.indexes.ragflow import RagflowIndex
 from knowledge_service.sql.database import open_database
-from local_library import DomainLibrary
 
 
 def source(name: str, **config: Any) -> Any:
@@ -67,10 +66,9 @@ async def index(request: pytest.FixtureRequest) -> AsyncIterator[KnowledgeAdapte
         return
     if request.param == "library":
         folder = request.getfixturevalue("tmp_path") / "library"
-        with DomainLibrary(folder) as library:
-            held_by_library = LibraryIndex(library)
-            yield held_by_library
-            await held_by_library.close()
+        held_by_library = open_library_index(folder)
+        yield held_by_library
+        await held_by_library.close()
         return
     if request.param in RAGFLOWS:
         server = request.getfixturevalue("ragflow_server")(version=request.param.split()[1])

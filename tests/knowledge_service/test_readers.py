@@ -51,7 +51,7 @@ async def test_files_under_the_prefix_are_indexed_and_gone_files_removed(folder:
 
 
 async def test_only_the_wanted_types_are_read(folder: Path) -> None:
-    """mimeTypes restricts, and leaving it out takes all (seed: file sources)."""
+    """mimeTypes restricts, and leaving it out takes all."""
     content = {"kind": "file", "prefix": "", "mimeTypes": ["text/markdown"]}
     made = service(FileReader(LocalFileStore(folder)), content)
     assert (await made.reindex_source("pages")).discovered == 2
@@ -65,7 +65,7 @@ async def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: 
 
 
 async def test_a_document_is_shown_only_to_holders_of_its_permissions(folder: Path) -> None:
-    """The rule given at registration decides at index time; nobody and strangers see nothing (seed: permissions)."""
+    """The rule given at registration decides at index time; nobody and strangers see nothing."""
 
     def rule(document: KnowledgeDocument) -> list[str] | None:
         return ["handbook:read", "role:hr"] if document.title == "holidays" else []

@@ -76,7 +76,7 @@ async def test_a_purge_after_the_guard_leaves_nothing_behind(desk: Any) -> None:
 
 
 async def test_both_opt_outs_hold_up_nobodys_retention(desk: Any) -> None:
-    """An index that an outside indexer owns is left alone, by source or altogether (seed: opt-out)."""
+    """An index that an outside indexer owns is left alone, by source or altogether."""
     index = StubbornIndex()
     rows = await filled(desk, index)
     index.calls.clear()

@@ -254,7 +254,7 @@ async def test_the_over_fetch_is_bounded() -> None:
 
 
 async def test_nobody_reads_nothing_and_no_lookup_is_made(host: Host) -> None:
-    """Missing identity is an answer of its own (seed: fail closed)."""
+    """Missing identity is an answer of its own."""
     for nobody in (None, ANONYMOUS, ExecutionContext(user_id="  ", roles=frozenset({"agent"}))):
         found = await host.service.search("refund", execution_context=nobody)
         assert found.hits == ()

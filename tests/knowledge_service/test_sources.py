@@ -27,7 +27,7 @@ def declared(content: dict[str, Any], **more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_key_of_one_kind_on_another_is_refused_by_name(content: dict[str, Any], key: str, owner: str) -> None:
-    """The author learns which key is wrong and to which kind it belongs (seed: a key of one kind is rejected)."""
+    """The author learns which key is wrong and to which kind it belongs."""
     with pytest.raises(InvalidSource) as refused:
         source_from(declared(content))
     assert f"{key!r} is a key of kind {owner!r}, not of kind {content['kind']!r}" in str(refused.value)

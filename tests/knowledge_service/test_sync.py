@@ -45,7 +45,7 @@ def failing(desk: Any) -> FailingIndex:
 
 
 async def test_created_updated_and_deleted_records_follow_into_the_index(desk: Any) -> None:
-    """A row's document appears, changes and vanishes with it (seed: sync model)."""
+    """A row's document appears, changes and vanishes with it."""
     await desk.put(1, "alpha")
     await desk.put(2, "alpha")
     await desk.worker.drain()
@@ -377,7 +377,7 @@ async def test_a_worker_outlives_a_database_that_goes_away(desk: Any) -> None:
 
 
 async def test_the_source_that_is_not_kept_in_step_is_left_alone(desk: Any) -> None:
-    """refresh.onRecordChange false hands the index to somebody else (seed: opt-out)."""
+    """refresh.onRecordChange false hands the index to somebody else."""
     declared = desk.source.model_dump(by_alias=True) | {"version": 2, "refresh": {"onRecordChange": False}}
     desk.service.register_source(type(desk.source).model_validate(declared))
     await desk.put(1, "alpha")
