@@ -55,6 +55,7 @@ class GatewayApplication:
             access=access, realtime=self._realtime, runtime=self.runtime, library=managed, metrics=metrics
         )
         self._embedded: EmbeddedModel | None = None
+        self._started = False
         self._closing: asyncio.Task[None] | None = None
 
     @property
@@ -73,7 +74,13 @@ class GatewayApplication:
         return f"{host}:{self.port}"
 
     async def start(self) -> None:
-        """Listen. Raises OSError when the port is taken; whatever had begun by then is closed again."""
+        """Listen, once. Raises OSError when the port is taken; whatever had begun by then is closed again.
+
+        Raises RuntimeError when it was started before: a gateway that ran is not started again.
+        """
+        if self._started:
+            raise RuntimeError("This gateway was started before; create another one.")
+        self._started = True
         try:
             self._realtime.upstream = await self._upstream()
             self.port = await self._server.start(self.host, self.port)
@@ -170,7 +177,8 @@ def _default_store() -> Path:
 def _owners(settings: GatewaySettings) -> Owners:
     file = TokenFile(settings.tokens_file) if settings.tokens_file else None
     owners = Owners(file=file, hashes=settings.token_hashes)
-    if not is_loopback(settings.host) and owners.empty:
+    nobody = owners.empty  # reads the token file, so that a broken one is told now and not to the first client
+    if nobody and not is_loopback(settings.host):
         raise InvalidSetting(
             f"EARPIECE_HOST is {settings.host!r}, which other machines can reach, and there is no token. "
             "Make one with: earpiece token create OWNER, or listen on 127.0.0.1."

@@ -51,7 +51,9 @@ class TokenFile:
         try:
             state = self._path.stat()
         except FileNotFoundError:
-            return ()
+            return ()  # the first token makes the file
+        except OSError as error:
+            raise InvalidOwners(f"The token file {str(self._path)!r} cannot be read: {error.strerror}.") from error
         version = (state.st_mtime_ns, state.st_size)
         if version != self._read_at:
             self._tokens = self._read()

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
+from .projection import MIN_BUDGET_CHARACTERS
+
 DEFAULT_PORT = 8787
 
 BargeIn = Literal["cancel", "finish_silently"]
@@ -67,11 +69,11 @@ class GatewaySettings:
                 raise InvalidSetting(_sentence(name, f"one of {', '.join(str(value) for value in allowed if value)}"))
         if not 0 <= self.port <= 65535:
             raise InvalidSetting(_sentence("port", "a number from 0 to 65535"))
-        if self.upstream is not None and urlsplit(self.upstream).scheme not in ("ws", "wss"):
+        if self.upstream is not None and not _is_socket_address(self.upstream):
             raise InvalidSetting(_sentence("upstream", "a ws:// or wss:// address"))
-        for name in _POSITIVE:
-            if not getattr(self, name) > 0:
-                raise InvalidSetting(_sentence(name, "greater than zero"))
+        for name, least in _LEAST.items():
+            if not least <= getattr(self, name) < float("inf"):
+                raise InvalidSetting(_sentence(name, f"a finite number of at least {least:g}"))
 
     @property
     def dialect(self) -> DialectName:
@@ -100,21 +102,31 @@ _CHOICES: dict[str, tuple[str | None, ...]] = {
     "isolation": get_args(Isolation),
     "on_barge_in": get_args(BargeIn),
 }
-_POSITIVE = [
-    "connect_seconds",
-    "timeout_seconds",
-    "max_calls_per_turn",
-    "budget_characters",
-    "max_sessions",
-    "max_sessions_per_owner",
-    "max_message_bytes",
-    "messages_per_second",
-    "bytes_per_second",
-    "stalled_seconds",
-    "ping_seconds",
-    "failures_per_minute",
-]
+_LEAST: dict[str, float] = {
+    "reconnect_attempts": 0,
+    "connect_seconds": 0.001,
+    "timeout_seconds": 0.001,
+    "max_calls_per_turn": 1,
+    "budget_characters": MIN_BUDGET_CHARACTERS,
+    "max_sessions": 1,
+    "max_sessions_per_owner": 1,
+    "max_message_bytes": 1024,
+    "messages_per_second": 1,
+    "bytes_per_second": 1024,
+    "stalled_seconds": 0.001,
+    "ping_seconds": 0.001,
+    "drain_seconds": 0,
+    "failures_per_minute": 1,
+}
 _NAMES = {"token_hashes": "EARPIECE_TOKENS"}
+
+
+def _is_socket_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("ws", "wss") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 def _variable(name: str) -> str:

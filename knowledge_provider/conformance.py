@@ -60,8 +60,11 @@ class Bench:
 
     @asynccontextmanager
     async def provider(self) -> AsyncIterator[Any]:
-        """Make a provider and close it afterwards."""
+        """Make a provider and close it afterwards. Raises `CheckFailed` when the factory makes something else."""
         provider = self.factory()
+        for name in ("describe", "retrieve"):
+            if not callable(getattr(provider, name, None)):
+                raise CheckFailed(f"The factory made a {type(provider).__name__} without {name}(); it is no provider.")
         try:
             yield provider
         finally:
@@ -162,6 +165,8 @@ def _run(name: str, check: Callable[[Bench], Any], bench: Bench) -> CheckResult:
     alive_at = [time.monotonic()]
 
     async def run() -> None:
+        # What a provider's own tasks leave behind is judged by the checks and is nothing to print beside their table.
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
         # The result leaves from here: asyncio.run waits for tasks that may never end.
         heart = asyncio.create_task(_beat(alive_at))
         found.append(await _judged(check, bench))

@@ -4,6 +4,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,14 +34,19 @@ async def _ask(question: str, library: Path, *, as_json: bool) -> int:
         click.echo(json.dumps(asdict(turn), ensure_ascii=False, indent=2))
     else:
         _print_answer(turn)
-    return {"ok": 0, "no_results": 3}.get(turn.status, 1)
+    if turn.status in ("ok", "no_results"):
+        return 0 if _named_sources(turn) else 3
+    return 1
+
+
+def _named_sources(turn: Turn) -> list[dict[str, Any]]:
+    """The sources that the answer speaks of: what was looked at and not used is no source of it."""
+    return [source for source in turn.sources if source.get("title") and source["title"] in turn.answer]
 
 
 def _print_answer(turn: Turn) -> None:
     click.echo(turn.answer)
-    cited = {citation["title"]: citation["uri"] for citation in turn.citations}
-    for title, uri in cited.items():
-        click.echo(f"  {title} <{uri}>")
-    for source in turn.sources[:1]:
-        if source.get("title") not in cited:
-            click.echo(f"  {source.get('title')}  {source.get('locator') or ''}".rstrip())
+    links = {citation["title"]: citation["uri"] for citation in turn.citations}
+    for source in _named_sources(turn)[:1]:
+        place = f"<{links[source['title']]}>" if source["title"] in links else source.get("locator") or ""
+        click.echo(f"  {source['title']}  {place}".rstrip())

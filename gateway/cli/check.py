@@ -43,6 +43,8 @@ def _factory(target: str) -> Callable[[], Any]:
     if not separator or not module_name or not attribute:
         raise Complaint(f"{target!r} is not of the form package.module:factory.")
     sys.path.insert(0, str(Path.cwd()))
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise Complaint(f"{module_name!r} is not the name of a module; write package.module:factory.")
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:

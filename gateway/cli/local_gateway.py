@@ -1,6 +1,7 @@
 """A gateway on a free loopback port over a folder of documents, for commands that need one for a moment."""
 
 import asyncio
+import os
 import tempfile
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -16,7 +17,11 @@ def checked_folder(path: Path) -> Path:
     """Return the folder, or complain in one sentence about what is wrong with it."""
     if not path.exists():
         raise Complaint(f"{path} does not exist. Name a folder of documents with --library.")
-    if path.is_dir() and not any(path.iterdir()):
+    if not path.is_dir():
+        raise Complaint(f"{path} is not a folder. Name the folder that holds it with --library.")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise Complaint(f"{path} cannot be read by this user. Name another folder with --library.")
+    if not any(path.iterdir()):
         raise Complaint(f"{path} is empty. Put documents into it, or name another folder with --library.")
     return path
 

@@ -66,3 +66,19 @@ def test_a_target_of_the_wrong_form_is_one_clear_line(tmp_path: Path) -> None:
     finished = check(tmp_path, "mine")
     assert finished.returncode == 1
     assert "package.module:factory" in finished.stderr
+
+
+def test_a_path_in_place_of_a_module_is_one_clear_line(tmp_path: Path) -> None:
+    """A file name is a likely slip."""
+    finished = check(tmp_path, "../mine:Good")
+    assert finished.returncode == 1
+    assert "not the name of a module" in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+def test_a_factory_of_something_else_is_no_provider(tmp_path: Path) -> None:
+    """The table says what is missing, and nothing is printed beside it."""
+    finished = check(tmp_path, "os:getcwd")
+    assert finished.returncode == 1
+    assert "Traceback" not in finished.stderr
+    assert "never retrieved" not in finished.stderr

@@ -85,6 +85,35 @@ def test_an_empty_folder_is_one_clear_line(tmp_path: Path) -> None:
     complains(earpiece("ask", "Anything?", "--library", str(tmp_path)), "is empty")
 
 
+def test_a_file_in_place_of_a_folder_is_one_clear_line() -> None:
+    """The person learns that the folder which holds it is wanted."""
+    complains(earpiece("ask", "Anything?", "--library", str(ROOT / "README.md")), "not a folder")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("EARPIECE_BUDGET_CHARACTERS", "100"),
+        ("EARPIECE_TIMEOUT_SECONDS", "inf"),
+        ("EARPIECE_RECONNECT_ATTEMPTS", "-1"),
+        ("EARPIECE_DRAIN_SECONDS", "-5"),
+        ("EARPIECE_UPSTREAM", "ws://"),
+        ("EARPIECE_TOKENS_FILE", str(ROOT / "README.md")),
+    ],
+)
+def test_a_setting_that_would_break_later_is_refused_at_start(variable: str, value: str) -> None:
+    """Nobody finds out in a voice turn."""
+    finished = earpiece("serve", "--port", "0", **{variable: value})  # type: ignore[arg-type]  # none is called cwd
+    complains(finished, "token file" if "TOKENS" in variable else variable)
+
+
+def test_nonsense_is_answered_with_nothing_found() -> None:
+    """What was looked at and not used is no source of the answer, and the status says so."""
+    finished = earpiece("ask", "xxxxxxxx", "--library", str(HANDBOOK))
+    assert finished.returncode == 3
+    assert finished.stdout.strip() == "I found nothing about that in the documents."
+
+
 def test_an_empty_question_is_one_clear_line() -> None:
     """White space is no question."""
     complains(earpiece("ask", "  ", "--library", str(HANDBOOK)), "question is empty")
