@@ -7,7 +7,7 @@ a model names no owner, no filter, no session.
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ _EXAMPLE = 'Send a JSON object such as {"query": "the question in a few words"}.
 _TOKEN = r"(?:<\|[^|<>{}]{1,40}\|>|</?tool_call>|</?s>|```(?:json)?)"  # noqa: S105 - no secret
 _LEADING = re.compile(rf"^(?:\s|{_TOKEN})+")
 _TRAILING = re.compile(rf"(?:\s|{_TOKEN})+$")
+_CONTRADICTION = object()
 _QUOTE_TOKEN = '<|"|>'  # noqa: S105 - what one family of models writes for a quotation mark
 
 
@@ -41,16 +42,49 @@ class Proposal:
 def proposal_from(arguments: object, disclosed: Collection[str]) -> Proposal:
     """Read a model's arguments. Raises `UnreadableArguments`."""
     fields = _fields(arguments)
-    top_k = fields.get("top_k", fields.get("topK"))
-    bases = fields.get("knowledge_base_ids", fields.get("knowledgeBaseIds"))
-    return Proposal(_query(fields.get("query")), _top_k(top_k), _knowledge_base_ids(bases, disclosed))
+    query, top_k = _said(fields, "query"), _said(fields, "top_k", "topK")
+    bases = _said(fields, "knowledge_base_ids", "knowledgeBaseIds")
+    return Proposal(_query(query), _top_k(top_k), _knowledge_base_ids(bases, disclosed))
 
 
 def _fields(arguments: object) -> Mapping[Any, Any]:
     fields = _decoded(arguments)
-    if "query" not in fields and isinstance(fields.get("arguments"), str | Mapping):
-        return _decoded(fields["arguments"])
-    return fields
+    wrapped = fields.get("arguments")
+    if not isinstance(wrapped, str | Mapping):
+        return fields
+    if "query" not in fields:
+        return _decoded(wrapped)
+    return {**fields, "query": _one_of([fields["query"], *_wrapped_query(wrapped)])}
+
+
+def _wrapped_query(wrapped: object) -> list[Any]:
+    try:
+        inner = _decoded(wrapped)
+    except UnreadableArguments:
+        return []  # not a wrapper, but one of the keys that are ignored
+    return [inner["query"]] if "query" in inner else []
+
+
+def _said(fields: Mapping[Any, Any], *spellings: str) -> Any:
+    """The one value given under these spellings, or None. Raises `UnreadableArguments` when there are two."""
+    value = _one_of([fields[name] for name in spellings if name in fields])
+    if value is _CONTRADICTION:
+        raise UnreadableArguments(f"The {spellings[0]} is given twice, with different values. Send one of them.")
+    return value
+
+
+def _one_of(values: Sequence[Any]) -> Any:
+    if len(values) > 1 and len({repr(value) for value in values}) > 1:  # their text, because 1 == True
+        return _CONTRADICTION
+    return values[0] if values else None
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; where one name has several values, that is remembered instead of the last of them."""
+    said: dict[str, list[Any]] = {}
+    for name, value in pairs:
+        said.setdefault(name, []).append(value)
+    return {name: _one_of(values) for name, values in said.items()}
 
 
 def _decoded(value: object) -> Mapping[Any, Any]:
@@ -71,7 +105,7 @@ def _parsed(text: str) -> object:
     bare = _without_tokens(text)
     for candidate in dict.fromkeys((text, bare, bare.replace(_QUOTE_TOKEN, '"'))):
         try:
-            return json.loads(candidate)
+            return json.loads(candidate, object_pairs_hook=_object)
         except (ValueError, RecursionError):
             continue
     raise UnreadableArguments(f"The arguments are not complete JSON. {_EXAMPLE}")

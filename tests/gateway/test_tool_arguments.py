@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gateway.tool_arguments import Proposal, UnreadableArguments, proposal_from
@@ -51,6 +51,14 @@ def read(arguments: Any) -> Proposal:
         ('{"query": "a", "ownerId": "ben", "filters": {"x": 1}, "context": {}, "lang": "en"}', Proposal("a")),
         ('{"query": "报销款多久到账？"}', Proposal("报销款多久到账？")),
         ('{"query": "is 1 < 2 </s> or not"}', Proposal("is 1 < 2 </s> or not")),
+        # said twice, and the same both times
+        ('{"query": "a", "query": "a"}', Proposal("a")),
+        ('{"query": "a", "top_k": 3, "topK": 3}', Proposal("a", 3)),
+        ('{"query": "a", "arguments": {"query": "a"}}', Proposal("a")),
+        ('{"query": "a", "arguments": "a text"}', Proposal("a")),
+        # a contradiction in what is ignored anyway
+        ('{"query": "a", "lang": "en", "lang": "de"}', Proposal("a")),
+        ('{"query": "a", "filters": {"x": 1, "x": 2}}', Proposal("a")),
     ],
 )
 def test_what_is_certain_is_read(arguments: Any, proposal: Proposal) -> None:
@@ -107,6 +115,31 @@ def test_what_is_certain_is_read(arguments: Any, proposal: Proposal) -> None:
         ('{"query": "a", "knowledge_base_ids": [7]}', "no list of ids"),
         ('{"query": "a", "knowledge_base_ids": {"id": "eng"}}', "no list of ids"),
         ('{"query": "a", "knowledge_base_ids": 7}', "no list of ids"),
+        # said twice, and differently
+        ('{"query": "r", "query": "s"}', "query is given twice"),
+        ('{"query": "r", "query": "r", "query": "s"}', "query is given twice"),
+        ('{"query": "r", "query": null}', "query is given twice"),
+        ('{"query": "", "query": "s"}', "query is given twice"),
+        ('{"query": "r", "qu\\u0065ry": "s"}', "query is given twice"),
+        (json.dumps('{"query": "r", "query": "s"}'), "query is given twice"),
+        ('{"query": "r", "query": "s"}<|im_end|>', "query is given twice"),
+        ('{"arguments": {"query": "r", "query": "s"}}', "query is given twice"),
+        ('{"arguments": "{\\"query\\": \\"r\\", \\"query\\": \\"s\\"}"}', "query is given twice"),
+        ('{"arguments": {"query": "r"}, "arguments": {"query": "s"}}', "query is missing"),
+        ('{"query": "r", "arguments": {"query": "s"}}', "query is given twice"),
+        ('{"query": "r", "arguments": "{\\"query\\": \\"s\\"}"}', "query is given twice"),
+        ('{"query": "a", "top_k": 3, "top_k": 5}', "top_k is given twice"),
+        ('{"query": "a", "top_k": 1, "top_k": true}', "top_k is given twice"),
+        ('{"query": "a", "top_k": 3, "topK": 5}', "top_k is given twice"),
+        ({"query": "a", "top_k": 3, "topK": 5}, "top_k is given twice"),
+        (
+            '{"query": "a", "knowledge_base_ids": ["eng"], "knowledge_base_ids": ["hr"]}',
+            "knowledge_base_ids is given twice",
+        ),
+        (
+            '{"query": "a", "knowledge_base_ids": ["eng"], "knowledgeBaseIds": ["hr"]}',
+            "knowledge_base_ids is given twice",
+        ),
     ],
 )
 def test_the_rest_is_refused_with_one_sentence_on_what_to_send(arguments: Any, says: str) -> None:
@@ -150,6 +183,15 @@ def test_any_arguments_become_a_bounded_proposal_or_a_refusal(arguments: Any) ->
     assert proposal.query == proposal.query.strip()
     assert 1 <= proposal.top_k <= 8
     assert set(proposal.knowledge_base_ids) <= set(DISCLOSED)
+
+
+@given(st.sampled_from(["query", "top_k", "knowledge_base_ids"]), JSON, JSON)
+def test_a_name_with_two_values_is_never_read_as_one_of_them(name: str, first: Any, second: Any) -> None:
+    """Which of two was meant is not certain, whatever the two are."""
+    assume(json.dumps(first) != json.dumps(second))
+    fields = [("query", "a"), (name, first), (name, second)]
+    with pytest.raises(UnreadableArguments, match="given twice"):
+        read("{" + ", ".join(f'"{key}": {json.dumps(value)}' for key, value in fields) + "}")
 
 
 @given(st.text())
