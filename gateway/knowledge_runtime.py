@@ -1,7 +1,6 @@
 """The runtime between a voice gateway and its provider: gate, deadline, cancellation, breaker, one call, close once."""
 
 import asyncio
-import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from types import TracebackType
@@ -9,12 +8,9 @@ from typing import Any, Self
 
 from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
-from pydantic import ValidationError
 
 from knowledge_provider import (
     DEFAULT_TOP_K,
-    MAX_QUERY_CHARACTERS,
-    InvalidRetrievalRequest,
     KnowledgeBase,
     KnowledgeResponse,
     KnowledgeRetrievalProvider,
@@ -22,22 +18,20 @@ from knowledge_provider import (
     ProviderHealth,
     ProviderUnavailable,
     ProviderUnconfigured,
-    QueryRequired,
     RetrievalContext,
     RetrievalError,
     RetrievalRequest,
     RetrievalTimedOut,
-    UnknownKnowledgeBase,
-    UnsupportedFilters,
 )
 
 from .breaker import CircuitBreaker
 from .cache import FlightEnded, SingleFlight, TtlCache
+from .cited_response import cited_response
 from .isolation import IsolationMode
 from .mounted_provider import MountedProvider
 from .normalization import NormalizedResults, normalize
-from .projection import NOTICE
 from .query_key import FlightKey, flight_key
+from .request_checks import check_against, checked_context, checked_request
 from .similarity import ADOPTION_THRESHOLD
 from .speculation import PrefetchCounts, Speculations
 from .stop_signal import StopSignal
@@ -52,7 +46,6 @@ from .telemetry import (
     Telemetry,
     moment,
 )
-from .text import clean_text
 from .turns import Turn, Turns
 
 NO_PROVIDER = "none"
@@ -164,12 +157,12 @@ class FrontendKnowledgeRuntime:
         with self.telemetry.call(trace_id) as record:
             try:
                 mounted = self._open()
-                context = self._context(owner_id, session_id, turn_id, trace_id)
-                request = _checked_request(query, knowledge_base_ids, filters, top_k)
-                self._check_against_description(request, mounted)
+                context = checked_context(owner_id, session_id, turn_id, trace_id, seconds=self._timeout_seconds)
+                request = checked_request(query, knowledge_base_ids, filters, top_k)
+                check_against(mounted.description, request)
                 self._note(record, request)
                 found = await self._found(mounted, request, context, record)
-                response = _response(request, found, self.turn(owner_id, session_id, turn_id))
+                response = cited_response(request, found, self.turn(owner_id, session_id, turn_id).citations)
             except RetrievalError as error:
                 record.outcome = record.error = error.code
                 raise
@@ -191,8 +184,8 @@ class FrontendKnowledgeRuntime:
         if mounted is None or not allowed or self._closing or self._breaker.is_open:
             return False
         try:
-            request = _checked_request(query, (), None, DEFAULT_TOP_K)
-            context = self._context(owner_id, session_id, "", trace_id)
+            request = checked_request(query, (), None, DEFAULT_TOP_K)
+            context = checked_context(owner_id, session_id, "", trace_id, seconds=self._timeout_seconds)
         except RetrievalError:
             return False
         if self._cache.get(flight_key(owner_id, mounted.key, request)) is not None:
@@ -235,12 +228,6 @@ class FrontendKnowledgeRuntime:
     ) -> None:
         await self.aclose()
 
-    def _context(self, owner_id: str, session_id: str, turn_id: str, trace_id: str) -> RetrievalContext:
-        deadline = time.monotonic() + self._timeout_seconds
-        return RetrievalContext(
-            owner_id=owner_id, session_id=session_id, turn_id=turn_id, trace_id=trace_id, deadline=deadline
-        )
-
     async def _close(self) -> None:
         self._flights.end_all()
         self._ahead.close()
@@ -254,16 +241,6 @@ class FrontendKnowledgeRuntime:
         if self._closing:
             raise ProviderUnavailable(self.key, "is closed")
         return self._mounted
-
-    def _check_against_description(self, request: RetrievalRequest, mounted: MountedProvider) -> None:
-        if request.filters and not mounted.description.capabilities.get("filters"):
-            raise UnsupportedFilters(mounted.key)
-        disclosed = mounted.description.knowledge_bases
-        if disclosed is not None:
-            known = {base.id for base in disclosed}
-            unknown = [name for name in request.knowledge_base_ids if name not in known]
-            if unknown:
-                raise UnknownKnowledgeBase(unknown)
 
     def _note(self, record: CallRecord, request: RetrievalRequest) -> None:
         record.attributes[RETRIEVAL_TOP_K] = request.top_k
@@ -348,40 +325,6 @@ class FrontendKnowledgeRuntime:
             self._breaker.failed()
         else:
             self._breaker.succeeded()
-
-
-def _checked_request(
-    query: str, knowledge_base_ids: Iterable[str], filters: Mapping[str, Any] | None, top_k: int
-) -> RetrievalRequest:
-    query = clean_text(query).strip()
-    if not query:
-        raise QueryRequired
-    if len(query) > MAX_QUERY_CHARACTERS:
-        raise InvalidRetrievalRequest(f"The query has more than {MAX_QUERY_CHARACTERS} characters. Send a shorter one.")
-    try:
-        return RetrievalRequest(
-            query=query, top_k=top_k, knowledge_base_ids=tuple(knowledge_base_ids), filters=dict(filters or {})
-        )
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = "".join(str(part) for part in first["loc"][:1])
-        raise InvalidRetrievalRequest(f"The request has a wrong {field}: {first['msg']}.") from error
-
-
-def _response(request: RetrievalRequest, found: NormalizedResults, turn: Turn) -> KnowledgeResponse:
-    if not found.results:
-        return KnowledgeResponse(status="no_results", query=request.query, more=found.more, partial=found.partial)
-    results, citations = turn.citations.cite(found.results, found.truncated_ids)
-    return KnowledgeResponse(
-        status="ok",
-        query=request.query,
-        results=results,
-        citations=citations,
-        truncated=bool(found.truncated_ids),
-        more=found.more,
-        notice=NOTICE,
-        partial=found.partial,
-    )
 
 
 __all__ = ["FrontendKnowledgeRuntime"]

@@ -106,7 +106,7 @@ class RetrievalContext:
     cancelled: Cancellation = field(default_factory=_Never)
 
     def __post_init__(self) -> None:
-        if not self.owner_id.strip():
+        if not isinstance(self.owner_id, str) or not self.owner_id.strip():
             raise OwnerRequired
 
     def remaining_seconds(self) -> float:

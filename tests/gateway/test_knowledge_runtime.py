@@ -144,6 +144,18 @@ async def test_without_a_provider_there_is_nothing() -> None:
         ({"knowledge_base_ids": ["hr"]}, UnknownKnowledgeBase),
         ({"knowledge_base_ids": ["eng"] * 9}, InvalidRetrievalRequest),
         ({"filters": {"year": 2026}}, UnsupportedFilters),
+        ({"query": None}, QueryRequired),
+        ({"query": 5}, InvalidRetrievalRequest),
+        ({"owner_id": None}, OwnerRequired),
+        ({"owner_id": 5}, OwnerRequired),
+        ({"owner_id": ["ann"]}, OwnerRequired),
+        ({"session_id": None}, InvalidRetrievalRequest),
+        ({"session_id": ["s"], "turn_id": "t"}, InvalidRetrievalRequest),
+        ({"turn_id": 5}, InvalidRetrievalRequest),
+        ({"trace_id": 5}, InvalidRetrievalRequest),
+        ({"knowledge_base_ids": None}, InvalidRetrievalRequest),
+        ({"knowledge_base_ids": "eng"}, InvalidRetrievalRequest),
+        ({"filters": 5}, InvalidRetrievalRequest),
     ],
 )
 async def test_a_request_outside_the_contract_never_reaches_the_provider(
@@ -154,6 +166,16 @@ async def test_a_request_outside_the_contract_never_reaches_the_provider(
     async with FrontendKnowledgeRuntime(provider) as runtime:
         with pytest.raises(error):
             await ask(runtime, **changes)
+    assert provider.calls == []
+
+
+async def test_looking_ahead_for_something_wrong_begins_nothing() -> None:
+    """`speculate` never raises, whatever it is given."""
+    provider = Provider()
+    async with FrontendKnowledgeRuntime(provider) as runtime:
+        wrong: list[Any] = [(None, "ann", "s"), (5, "ann", "s"), ("a", None, "s"), ("a", 5, "s"), ("a", "ann", ["s"])]
+        for query, owner, session in wrong:
+            assert not runtime.speculate(query, owner_id=owner, session_id=session)
     assert provider.calls == []
 
 

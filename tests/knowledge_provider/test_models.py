@@ -94,9 +94,9 @@ def test_a_request_writes_the_wire_names_of_the_seed() -> None:
     }
 
 
-@pytest.mark.parametrize("owner", ["", "  "])
-def test_a_context_without_an_owner_cannot_be_made(owner: str) -> None:
-    """Nobody is never everybody."""
+@pytest.mark.parametrize("owner", ["", "  ", None, 5, b"ann", ["ann"], object()])
+def test_a_context_without_an_owner_cannot_be_made(owner: Any) -> None:
+    """Nobody is never everybody, and an owner is a text."""
     with pytest.raises(OwnerRequired):
         RetrievalContext(owner_id=owner)
 
