@@ -4,13 +4,12 @@ It speaks the GA protocol over a real websocket, so that everything in front of 
 """
 
 import asyncio
-import json
-from typing import Any
 
 import aiohttp
 from aiohttp import web
 
 from .embedded_session import NOT_A_LANGUAGE_MODEL, EmbeddedSession
+from .wire import encoded, parsed
 
 _MAX_MESSAGE_BYTES = 16 * 2**20
 
@@ -52,7 +51,8 @@ class EmbeddedModel:
         await socket.prepare(request)
         self._sockets.add(socket)
         outbox: asyncio.Queue[str] = asyncio.Queue()
-        session = EmbeddedSession(lambda event: outbox.put_nowait(_json(event)))
+        # An item goes on changing while its response runs; what was said of it is fixed at the moment it is said.
+        session = EmbeddedSession(lambda event: outbox.put_nowait(encoded(event)))
         writer = asyncio.create_task(_write(outbox, socket))
         session.open()
         try:
@@ -68,16 +68,7 @@ class EmbeddedModel:
 
 
 def _receive(session: EmbeddedSession, text: str) -> None:
-    try:
-        event = json.loads(text)
-    except ValueError:
-        event = None
-    session.receive(event if isinstance(event, dict) else {"type": "not a JSON object"})
-
-
-def _json(event: dict[str, Any]) -> str:
-    # An item goes on changing while its response runs; what was said of it is fixed at the moment it is said.
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    session.receive(parsed(text) or {"type": "not an event"})
 
 
 async def _write(outbox: asyncio.Queue[str], socket: web.WebSocketResponse) -> None:

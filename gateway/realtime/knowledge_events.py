@@ -6,6 +6,7 @@ from typing import Any
 
 from ..knowledge_tool import ToolOutcome
 from ..speculation import NO_PREFETCH, PrefetchCounts
+from ..text import clean_text, cut_text
 
 Event = dict[str, Any]
 
@@ -56,7 +57,7 @@ def _query(arguments: str) -> str:
         query = json.loads(arguments)["query"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return query[:500] if isinstance(query, str) else ""
+    return cut_text(clean_text(query), 500)[0] if isinstance(query, str) else ""
 
 
 def _sources(outcome: ToolOutcome) -> list[Event]:

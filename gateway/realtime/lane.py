@@ -1,12 +1,15 @@
 """One direction of a socket: what is sent keeps its order, and nobody who decides has to wait for the network."""
 
 import asyncio
+import logging
 from collections import deque
 from typing import Protocol
 
 import aiohttp
 
 from .wire import encoded
+
+_logger = logging.getLogger(__name__)
 
 _HIGH_WATER_BYTES = 256 * 1024
 
@@ -85,6 +88,9 @@ class Lane:
         except (aiohttp.ClientError, ConnectionError):
             # The reader of the same socket notices the end and sees to everything.
             self._queue.clear()
+        except Exception as error:
+            # One text that cannot be sent must not hold up those behind it. Its words are nobody's to log.
+            _logger.error("A text of %s characters could not be sent: %s.", len(text), type(error).__name__)
         finally:
             self.busy_since = None
 

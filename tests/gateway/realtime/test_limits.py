@@ -5,6 +5,7 @@ import json
 import time
 
 import aiohttp
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,3 +127,35 @@ async def test_a_lane_holds_a_bounded_amount() -> None:
     assert lane.overflowed
     assert len(lane._queue) <= 3
     lane.close()
+
+
+class PickySocket:
+    """A socket that fails for one text."""
+
+    closed = False
+
+    def __init__(self, fault: Exception) -> None:
+        self.fault = fault
+        self.sent: list[str] = []
+
+    async def send_str(self, data: str) -> None:
+        if "bad" in data:
+            raise self.fault
+        self.sent.append(data)
+
+
+@pytest.mark.parametrize("fault", [UnicodeEncodeError("utf-8", "secret", 0, 1, "no"), RuntimeError("secret")])
+async def test_a_text_that_cannot_be_sent_holds_nothing_up(fault: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    """What is queued behind it goes out, and the log says that something was lost, not what it said."""
+    socket = PickySocket(fault)
+    lane = Lane(socket)
+    for word in ("one", "bad", "two"):
+        lane.put({"n": word})
+    async with asyncio.timeout(5):
+        await lane.drained()
+        await lane.forward("bad")
+        await lane.forward("three")
+    assert socket.sent == ['{"n":"one"}', '{"n":"two"}', "three"]
+    assert type(fault).__name__ in caplog.text
+    assert "secret" not in caplog.text
+    assert "bad" not in caplog.text
