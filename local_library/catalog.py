@@ -8,7 +8,8 @@ from .records import Chunk, DocumentInfo, Heading, Passage, QuarantinedFile
 
 _DOCUMENTS = """
 SELECT d.document_id, d.owner_id, d.path, e.title, e.summary, v.media_type, v.size, v.number, v.source_content_hash,
-    e.extractor_id, e.chunker_id, e.passages, v.imported_at, e.headings, e.warnings, coalesce(s.text, '') AS derived
+    e.extractor_id, e.chunker_id, e.passages, v.imported_at, e.headings, e.warnings, e.uri,
+    coalesce(s.text, '') AS derived
 FROM documents d
 JOIN versions v ON v.owner_id = d.owner_id AND v.version_id = d.current_version_id
 JOIN extractions e ON e.owner_id = d.owner_id AND e.version_id = d.current_version_id
@@ -16,7 +17,7 @@ LEFT JOIN derived_summaries s ON s.owner_id = d.owner_id AND s.version_id = d.cu
 WHERE d.owner_id = ?
 """
 _PASSAGES = """
-SELECT p.*, d.path, e.title, e.language, e.extractor_id, e.chunker_id, e.source_content_hash, v.media_type
+SELECT p.*, d.path, e.title, e.uri, e.language, e.extractor_id, e.chunker_id, e.source_content_hash, v.media_type
 FROM passages p
 JOIN documents d ON d.owner_id = p.owner_id AND d.current_version_id = p.version_id
 JOIN extractions e ON e.owner_id = p.owner_id AND e.version_id = p.version_id
@@ -140,6 +141,7 @@ def _document(row: sqlite3.Row) -> DocumentInfo:
         headings=tuple(Heading(**heading) for heading in json.loads(row["headings"])),
         warnings=tuple(json.loads(row["warnings"])),
         derived_summary=row["derived"],
+        uri=row["uri"],
     )
 
 
@@ -165,6 +167,7 @@ def _passage(row: sqlite3.Row) -> Passage:
         media_type=row["media_type"],
         language=row["language"],
         chunk=chunk,
+        uri=row["uri"],
     )
 
 

@@ -48,7 +48,7 @@ class LocalDomainKnowledgeProvider:
         self._closed = False
 
     def describe(self) -> ProviderDescription:
-        capabilities = {"scores": True, "filters": True, "citations": False, "speculative": True}
+        capabilities = {"scores": True, "filters": True, "citations": True, "speculative": True}
         return ProviderDescription(
             protocol_version=PROTOCOL_VERSION, key=KEY, label="Local library", capabilities=capabilities
         )
@@ -130,7 +130,13 @@ def _passage_result(found: FoundPassage) -> KnowledgeResult:
         id=passage.chunk.chunk_id,
         content=content,
         score=found.score,
-        source=Source(id=passage.document_id, title=passage.title, mime_type=passage.media_type, locator=found.locator),
+        source=Source(
+            id=passage.document_id,
+            title=passage.title,
+            uri=passage.uri or None,
+            mime_type=passage.media_type,
+            locator=found.locator,
+        ),
         metadata={
             "coverage": round(found.coverage, 3),
             "source_content_hash": passage.chunk.source_content_hash,
@@ -146,7 +152,11 @@ def _card(document: DocumentInfo, found: FoundPassage) -> KnowledgeResult:
         content=outline_card(document),
         score=found.score,
         source=Source(
-            id=document.document_id, title=document.title, mime_type=document.media_type, locator=document.path
+            id=document.document_id,
+            title=document.title,
+            uri=document.uri or None,
+            mime_type=document.media_type,
+            locator=document.path,
         ),
         metadata={
             "coverage": round(found.coverage, 3),

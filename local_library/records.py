@@ -31,13 +31,17 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
-    """What an extractor made of a version's bytes. ``warnings`` say what could not be carried over."""
+    """What an extractor made of a version's bytes. ``warnings`` say what could not be carried over.
+
+    ``uri`` is where the document says it is published, if it does.
+    """
 
     source_content_hash: str
     extractor_id: str
     title: str
     segments: tuple[Segment, ...]
     warnings: tuple[str, ...] = ()
+    uri: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class DocumentInfo:
     headings: tuple[Heading, ...] = ()
     warnings: tuple[str, ...] = ()
     derived_summary: str = ""
+    uri: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,7 @@ class Passage:
     media_type: str
     language: str
     chunk: Chunk
+    uri: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _TABLES = """
 CREATE TABLE documents (
@@ -25,7 +25,7 @@ BEGIN SELECT RAISE(ABORT, 'versions are append-only'); END;
 CREATE TABLE extractions (
     owner_id TEXT NOT NULL, version_id TEXT NOT NULL, source_content_hash TEXT NOT NULL, extractor_id TEXT NOT NULL,
     chunker_id TEXT NOT NULL, title TEXT NOT NULL, summary TEXT NOT NULL, headings TEXT NOT NULL,
-    warnings TEXT NOT NULL, language TEXT NOT NULL, passages INTEGER NOT NULL,
+    warnings TEXT NOT NULL, language TEXT NOT NULL, passages INTEGER NOT NULL, uri TEXT NOT NULL,
     PRIMARY KEY (owner_id, version_id),
     FOREIGN KEY (owner_id, version_id) REFERENCES versions (owner_id, version_id)
 ) WITHOUT ROWID;
@@ -74,6 +74,9 @@ CREATE TABLE index_work (
 """
 
 
+_FROM_1 = "ALTER TABLE extractions ADD COLUMN uri TEXT NOT NULL DEFAULT '';"
+
+
 def connected(path: Path) -> sqlite3.Connection:
     """A connection to the records in ``path``; freed pages are overwritten, so that erased text is gone."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
@@ -89,6 +92,9 @@ def prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")  # `settle` brings a finished import to the disk
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found == SCHEMA_VERSION:
+        return
+    if found == 1:
+        connection.executescript(f"BEGIN IMMEDIATE; {_FROM_1} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
         return
     if found != 0:
         raise sqlite3.DatabaseError(f"it has schema {found}, this program reads {SCHEMA_VERSION}")

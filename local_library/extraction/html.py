@@ -8,7 +8,7 @@ from ..records import SegmentKind
 from .decoding import decoded
 from .segments import SegmentWriter
 
-EXTRACTOR_ID = "html-1"
+EXTRACTOR_ID = "html-2"
 DEEPEST = 400
 _LEFT_OUT_TAGS = "script style template noscript nav svg iframe object head select button form"
 _BLOCK_TAGS = """
@@ -21,7 +21,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 def extract_html(content: bytes, writer: SegmentWriter) -> None:
-    """Write the segments of an HTML page; the ``title`` element is its title unless a first heading says more."""
+    """Write the segments of an HTML page: its ``title`` element is the title, its canonical link where it stands."""
     text, _ = decoded(content)
     write_html(text, writer)
 
@@ -32,6 +32,9 @@ def write_html(text: str, writer: SegmentWriter, *, place: str = "") -> None:
     title = tree.css_first("title")
     if title is not None and not writer.title:
         writer.title = " ".join(title.text().split())
+    published = tree.css_first("link[rel='canonical']")
+    if published is not None and not writer.uri:
+        writer.uri = (published.attributes.get("href") or "").strip()
     body = tree.body
     if body is not None:
         _Walk(writer, place).block(body, 0)

@@ -123,7 +123,12 @@ def _environment() -> dict[str, str]:
 def _extracted(answer: dict[str, Any]) -> ExtractedText:
     segments = tuple(Segment(**(segment | {"kind": SegmentKind(segment["kind"])})) for segment in answer["segments"])
     return ExtractedText(
-        answer["source_content_hash"], answer["extractor_id"], answer["title"], segments, tuple(answer["warnings"])
+        answer["source_content_hash"],
+        answer["extractor_id"],
+        answer["title"],
+        segments,
+        tuple(answer["warnings"]),
+        answer["uri"],
     )
 
 

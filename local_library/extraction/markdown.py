@@ -10,19 +10,19 @@ from ..records import SegmentKind
 from .decoding import decoded
 from .segments import SegmentWriter
 
-EXTRACTOR_ID = "markdown-1"
+EXTRACTOR_ID = "markdown-2"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title:\s*['\"]?(.+?)['\"]?\s*$", re.MULTILINE)
+_FRONT_FIELD = re.compile(r"^(title|url):\s*['\"]?(.+?)['\"]?\s*$", re.MULTILINE)
 
 
 def extract_markdown(content: bytes, writer: SegmentWriter) -> None:
-    """Write the segments of Markdown ``content``; front matter gives a title and is no text."""
+    """Write the segments of Markdown ``content``; front matter gives ``title`` and ``url`` and is no text."""
     text, _ = decoded(content)
     front = _FRONT_MATTER.match(text)
     skipped_lines = 0
     if front:
-        title = _FRONT_TITLE.search(front.group(1))
-        writer.title = title.group(1) if title else ""
+        fields = dict(_FRONT_FIELD.findall(front.group(1)))
+        writer.title, writer.uri = fields.get("title", ""), fields.get("url", "")
         skipped_lines = front.group().count("\n")
         text = text[front.end() :]
     tokens = MarkdownIt("commonmark").enable("table").parse(text)

@@ -39,7 +39,7 @@ def read(path: str, content: bytes, source_content_hash: str, *, seconds: float)
     except Enough as bound:
         writer.warn(str(bound))
     extracted = ExtractedText(
-        source_content_hash, extractor_id, writer.title, tuple(writer.segments), tuple(writer.warnings)
+        source_content_hash, extractor_id, writer.title, tuple(writer.segments), tuple(writer.warnings), writer.uri
     )
     return extracted, kind.media_type
 

@@ -19,6 +19,7 @@ class SegmentWriter:
     segments: list[Segment] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     title: str = ""
+    uri: str = ""
     deadline: float = float("inf")
     _characters: int = 0
 

@@ -41,6 +41,7 @@ def test_the_demo_answers_two_questions_and_honestly_not_the_third() -> None:
     assert "According to Release handbook" in finished.stdout
     assert "two reviewers" in finished.stdout
     assert "费用报销制度" in finished.stdout
+    assert "Release handbook <https://handbook.lanternfish.example/releases>" in finished.stdout
     assert "no_results" in finished.stdout
 
 
@@ -55,7 +56,14 @@ def test_ask_prints_the_answer_and_its_source() -> None:
     finished = earpiece("ask", "How long is a release kept for rollback?", "--library", str(HANDBOOK))
     assert finished.returncode == 0, finished.stderr
     assert "fourteen days" in finished.stdout
-    assert "release-handbook.md" in finished.stdout
+    assert "Release handbook  <https://handbook.lanternfish.example/releases>" in finished.stdout
+
+
+def test_a_document_without_a_public_page_is_named_with_its_place() -> None:
+    """A path is private: it is no citation, and the person still learns where the answer stands."""
+    finished = earpiece("ask", "How long does probation last?", "--library", str(HANDBOOK))
+    assert "six months" in finished.stdout
+    assert "onboarding.txt" in finished.stdout
 
 
 def test_ask_json_is_the_whole_envelope() -> None:
