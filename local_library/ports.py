@@ -1,4 +1,4 @@
-"""The steps of the library, as interfaces. Each has one shipped implementation and room for others."""
+"""The steps of the library, as interfaces. Those for vectors have no shipped implementation yet: search is lexical."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -68,7 +68,7 @@ class LexicalIndexPort(Protocol):
 
 
 class VectorStore(Protocol):
-    """Vectors to passages. A cache like the lexical index. Shipped: `vectors.VectorFolder`."""
+    """Vectors to passages. A cache like the lexical index."""
 
     def search(
         self, owner_id: str, vector: "numpy.typing.NDArray[numpy.float32]", limit: int

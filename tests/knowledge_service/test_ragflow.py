@@ -141,9 +141,11 @@ async def test_parsing_that_takes_too_long_is_taken_up_again(server: Any) -> Non
     with pytest.raises(IndexFailed, match="did not parse"):
         await index.upsert([document("1")], CONTEXT)
     server.polls_to_parse = 1
-    await index.upsert([document("1")], CONTEXT)
+    patient = RagflowIndex(server.url, "key", poll_seconds=0.001, parse_seconds=30)
+    await patient.upsert([document("1")], CONTEXT)
     assert len(server.files("ds")) == 1
     await index.close()
+    await patient.close()
 
 
 async def test_the_new_state_is_there_before_the_old_one_goes(server: Any, index: RagflowIndex) -> None:
