@@ -6,7 +6,6 @@ losing a link is cheap, opening somebody's router or handing out a signed URL is
 
 import ipaddress
 import re
-import unicodedata
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from urllib.parse import quote, unquote, urlsplit
@@ -16,6 +15,7 @@ import idna
 from knowledge_provider import Citation, CitedResult, KnowledgeResult
 
 from .text import clean_text, cut_text
+from .uri_credentials import carries_credentials
 
 MAX_URI_CHARACTERS = 2048
 MAX_SNIPPET_CHARACTERS = 160
@@ -26,7 +26,6 @@ _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:@]+)(?::([0-9]{0,5}))?", re
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _UNSAFE_IN_URI = re.compile(r"[^!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]")
-_PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 _PRIVATE_NAMES = (
     *("localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "lan", "home", "arpa", "svc"),
@@ -48,30 +47,13 @@ _GLOBAL_IPV6 = ipaddress.IPv6Network("2000::/3")
 _SPECIAL_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
-_CREDENTIAL_WORDS = re.compile(
-    "token|secret|passw|signature|credential|apikey|accesskey|privatekey|sessionid|sessid|subscriptionkey|accountkey"
-    "|authkey|accessid|keypairid|samlre|^xamz|^xgoog|^xoss|^xtos|^xcos|^xms|^qsign|^qak"
-)
-_CREDENTIAL_NAMES = frozenset(
-    (
-        *("key", "sig", "sign", "auth", "oauth", "authorization", "authentication", "jwt", "bearer", "sas", "hmac"),
-        *("pwd", "pass", "passphrase", "passcode", "pin", "otp", "code", "session", "sid", "ticket", "policy"),
-        *("rlkey", "resourcekey", "sharekey", "skey", "pkey", "ak", "sk", "hdnea", "hdnts", "hdntl", "userpass"),
-    )
-)
-_CREDENTIAL_VALUE = re.compile(
-    r"\beyJ[\w-]{6,}\.[\w-]{6,}|\bA[KS]IA[0-9A-Z]{12,}|\bgh[opsu]_\w{16,}|\bgithub_pat_\w+|\bsk-[\w-]{16,}"
-    r"|\bxox[abprs]-[\w-]{8,}|\bAIza[\w-]{20,}|\bglpat-[\w-]{10,}|-----BEGIN|\bBearer[ +]|\bBasic[ +][\w+/=]{6,}"
-)
-_PARAMETER_NAME = re.compile(r"(?:^|[?&;#])\s*([^=&;?#]*)")
-
 
 @lru_cache(maxsize=1024)
 def public_uri(uri: str) -> str | None:
     """Return ``uri`` as it may be shown, or ``None`` when it must not be.
 
-    Only http and https with a public host pass; user info, private hosts in any spelling and credentials in the
-    query do not. The fragment goes, the host comes back in ASCII. Applied twice it changes nothing.
+    Only http and https with a public host pass; user info, private hosts in any spelling and credentials in
+    path or query do not. The fragment goes, the host comes back in ASCII. Applied twice it changes nothing.
     """
     uri = uri.strip()
     if len(uri) > MAX_URI_CHARACTERS or "\\" in uri or "\n" in uri or "\t" in uri or clean_text(uri) != uri:
@@ -80,7 +62,7 @@ def public_uri(uri: str) -> str | None:
         return None
     scheme, path, query = parts[1].lower(), parts[3], parts[4] or ""
     host, port = _public_host(authority[1]), _port(authority[2], scheme)
-    if host is None or port is None or _carries_credentials(path, query):
+    if host is None or port is None or carries_credentials(path, query):
         return None
     shown = f"{scheme}://{host}{port}{_ascii(path)}{_ascii(query)}"
     return shown if len(shown) <= MAX_URI_CHARACTERS else None
@@ -210,30 +192,6 @@ def _port(digits: str | None, scheme: str) -> str | None:
     if not 0 < number <= 65535:
         return None
     return "" if number == {"http": 80, "https": 443}[scheme] else f":{number}"
-
-
-def _carries_credentials(path: str, query: str) -> bool:
-    parameters = path.partition(";")[2]
-    if not query and not parameters and "eyJ" not in path:
-        return False
-    text = _unquoted(f"{parameters}&{query[1:]}")
-    return _CREDENTIAL_VALUE.search(f"{_unquoted(path)} {text}") is not None or any(
-        _names_credential(name) for name in _PARAMETER_NAME.findall(text)
-    )
-
-
-def _names_credential(name: str) -> bool:
-    plain = re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", name)).lower()
-    return plain in _CREDENTIAL_NAMES or _CREDENTIAL_WORDS.search(plain) is not None
-
-
-def _unquoted(text: str) -> str:
-    """Read percent escapes, also where they were applied more than once."""
-    for _ in range(4):
-        if not _PERCENT_ESCAPE.search(text):
-            break
-        text = unquote(text, errors="replace")
-    return text
 
 
 def _ascii(text: str) -> str:

@@ -51,6 +51,41 @@ SHOWN: dict[str, str] = {
     "https://example.com/@kim/notes": "https://example.com/@kim/notes",
     "https://example.com/?mail=a@b.example": "https://example.com/?mail=a@b.example",
     "https://example.com/a;v=1": "https://example.com/a;v=1",
+    # names and words that only look like credentials
+    **{
+        f"https://example.com/{rest}": f"https://example.com/{rest}"
+        for rest in (
+            *("?authuser=0", "?authority=x", "?authors=kim", "?passenger=2", "?bypass=1", "?compass=n", "?passage=7"),
+            *("?credits=3", "?credit=3", "?sacred=1", "?assert=1", "?tempo=120", "?pwa=1", "?sortkey=a", "?hotkey=f1"),
+            *("?projectKey=AB", "?countrycode=de", "?zipcode=10115", "?postcode=1", "?callsign=x", "?sessions=2"),
+            *("?state=ny", "?user=kim", "?hash=abc", "?e=1", "?s=words", "?h=200", "?st=1", "?expires=soon"),
+            *("?q=Basic+English+2026", "?q=Bearer+of+bad+news", "?q=the+password", "?q=sk-learn", "?v=AKIA"),
+            *(
+                "sk-SK/hotely",
+                "sk-bratislava-region-hotels-2026",
+                "task-management-for-large-teams",
+                "ri-sk-analysis-of-it",
+            ),
+            *(
+                "ASIAPACIFIC2026",
+                "ASIAPACIFICREGION2026",
+                "wiki/ASIA",
+                "a/ghp_notes",
+                "a/github_pat_howto",
+                "a/glpat-faq",
+            ),
+            *("Basic%20Training", "Bearer%20of%20News", "docs/xoxb-tokens", "npm_modules/x", "hf_datasets/x"),
+            *("blob/0123456789abcdef0123456789abcdef01234567/a.py", "wiki/E=mc2", "a,b=c/d", "x/lang=de/y"),
+            *(
+                "services/TEAM/BETA/overview",
+                "api/webhooks/howto",
+                "bot/123",
+                "(a)/b",
+                "web/2020/https://x.example:80/@kim",
+            ),
+            *("video/dQw4w9WgXcQ", "d/1a2b3c4d5e6f7g8h9i0jklmnopqrstuvwxyz/edit", "login/password-reset"),
+        )
+    },
     # public addresses
     "http://8.8.8.8/": "http://8.8.8.8/",
     "http://1.1.1.1:8080/x": "http://1.1.1.1:8080/x",
@@ -316,4 +351,72 @@ DROPPED: tuple[str, ...] = (
     "https://example.com/a;jsessionid=0123ABCD",
     "https://example.com/a;token=1/b",
     "https://example.com/?ｔｏｋｅｎ=abc",
+    "https://a.sharepoint.com/x?tempauth=v1.abc",
+    *(
+        f"https://example.com/?{name}=abc"
+        for name in (
+            *("tempauth", "preauth", "x-auth", "oauth_verifier", "authcode", "oobCode", "access_code", "auth_code"),
+            *("pw", "psw", "pswd", "psswd", "userpwd", "new_pwd", "user_pw", "db_pass", "passkey", "pword", "kennwort"),
+            *("wachtwoord", "senha", "密码", "пароль", "creds", "cred", "user-creds", "assertion", "client_assertion"),
+            *("SAMLResponse", "SAMLart", "wresult", "openid.sig", "signed_request", "url_signature", "secure_hmac"),
+            *("license_key", "app_key", "user-key", "encryption_key", "master_key", "sshkey", "consumerKey"),
+            *(
+                "sessid",
+                "PHPSESSID",
+                "sess",
+                "cookie",
+                "csrf",
+                "_xsrf",
+                "_wpnonce",
+                "nonce",
+                "code_verifier",
+                "magiclink",
+            ),
+        )
+    ),
+    # what is known by its shape, wherever it stands
+    *(
+        f"https://example.com/{place}{secret}"
+        for place in ("", "a/b/", "?a=", "?a=1&b=", "a%2F")
+        for secret in (
+            *(
+                "ghp_abcdefghijklmnopqrstuvwxyz0123",
+                "ghr_abcdefghijklmnopqrstuvwxyz0123",
+                "github_pat_11ABCDEFG0abcdef",
+            ),
+            *(
+                "AKIAABCDEFGHIJKLMNOP",
+                "ASIAABCDEFGHIJKLMN7P",
+                "sk-abcdefghijklmnopqrstuvwxyz",
+                "sk-proj-Ab1" + "c" * 20,
+            ),
+            *("sk-ant-api03-" + "Zx9" * 10, "sk_live_" + "a1" * 12, "rk_test_" + "a1" * 12, "whsec_" + "b2" * 16),
+            *(
+                "xoxb-12345678-abcdef",
+                "xapp-1-A0-12345-abcdef",
+                "AIza" + "Sy1" * 12,
+                "glpat-abcdefgh12",
+                "hf_" + "aB" * 17,
+            ),
+            *("npm_" + "aB3" * 12, "ya29.a0Af" + "x" * 30, "SG." + "a" * 22 + "." + "b" * 43, "shpat_" + "0f" * 16),
+            *(
+                "hvs.CAES" + "q" * 24,
+                "gsk_" + "aB" * 24,
+                "ATATT3x" + "F" * 30,
+                "Bearer%20abcdef123456",
+                "Basic%20dXNlcjpwdw==",
+            ),
+            *("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdef", "%67hp_abcdefghijklmnopqrstuvwxyz0123"),
+            "https://user:password@x.example/",
+        )
+    ),
+    # credentials in the path by their name or their place
+    "https://example.com/token=abc/file",
+    "https://example.com/x/hdnts=exp=1~acl=a~hmac=0f/y.m3u8",
+    "https://example.com/login%3Ftoken=abc",
+    "https://example.com/login%3Fa=1%26pw=abc",
+    "https://example.com/(S(lit3py55t21z5v55vlm25s55))/a.aspx",
+    "https://hooks.slack.com/services/T01ABCDEF/B01ABCDEF/" + "aB3" * 8,
+    "https://discord.com/api/webhooks/123456789012345678/" + "aB3" * 22,
+    "https://api.telegram.org/bot123456789:" + "Aa1" * 12 + "/getMe",
 )
