@@ -39,9 +39,9 @@ function stateChanged(state, problem) {
 function turnChanged(turn) {
   byId("welcome").hidden = true;
   transcript.show(turn);
+  if (ENDED.has(turn.phase)) showWaterfall(byId("waterfall"), session.turns.list);
   if (ENDED.has(turn.phase) && !turn.counted) {
     turn.counted = true;
-    showWaterfall(byId("waterfall"), session.turns.list);
     voice.finished(turn);
     if (turn.lookups.some((lookup) => lookup.status === "unavailable")) showProvider(token);
   }

@@ -13,7 +13,7 @@ export function byId(id) {
 
 export function milliseconds(value) {
   if (value < 10) return `${value.toFixed(1)} ms`;
-  return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
+  return Math.round(value) < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
 }
 
 export function bytes(size) {

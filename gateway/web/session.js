@@ -86,9 +86,14 @@ export class Session {
 
   #take(event) {
     if (event.type === "input_audio_buffer.speech_started") this.on.onspeech();
-    if (event.type === "response.output_audio.delta" && this.turns.wants(event.response_id)) this.on.onaudio(event.delta, event.item_id);
+    if (event.type === "response.output_audio.delta") this.#play(event);
     this.turns.take(event);
-    HANDLERS[event.type]?.(this, event);
+    if (!this.turns.isHolding(event)) HANDLERS[event.type]?.(this, event);
+  }
+
+  // A holding sentence is outside the conversation: the model has no item of it that could be cut off.
+  #play(event) {
+    if (this.turns.wants(event.response_id)) this.on.onaudio(event.delta, this.turns.isHolding(event) ? null : event.item_id);
   }
 
   began() {

@@ -65,12 +65,14 @@ export class Transcript {
   }
 
   #showLookups(list, turn) {
-    turn.lookups.forEach((lookup, index) => {
+    const lookups = lookupsOf(turn);
+    lookups.forEach((lookup, index) => {
       const row = list.children[index] ?? list.appendChild(element("li", { class: "lookup" }));
       const text = lookupText(lookup, turn);
       row.dataset.status = lookup.status;
       if (row.textContent !== text) row.textContent = text;
     });
+    while (list.children.length > lookups.length) list.lastChild.remove();
   }
 
   #showEnd(node, turn) {
@@ -94,10 +96,22 @@ export class Transcript {
   }
 }
 
+// Until the model calls, what is looked up ahead stands where its call will.
+function lookupsOf(turn) {
+  const waiting = turn.ahead && !turn.lookups.length && (turn.phase === "listening" || turn.phase === "asked");
+  return waiting ? [{ status: "running", query: turn.ahead, early: true }] : turn.lookups;
+}
+
 function lookupText(lookup, turn) {
-  if (lookup.status === "running") return `Looking up “${lookup.query}” …`;
+  if (lookup.status === "running") return runningText(lookup);
   const sentence = (STATUS[lookup.status] ?? (() => lookup.status))(turn.sources.length);
-  return lookup.milliseconds === null ? sentence : `${sentence} · ${milliseconds(lookup.milliseconds)}`;
+  const time = lookup.milliseconds === null ? "" : ` · ${milliseconds(lookup.milliseconds)}`;
+  return `${sentence}${time}${lookup.ahead ? ", looked up while you spoke" : ""}`;
+}
+
+function runningText({ query, early, slow }) {
+  if (slow) return `Still looking up “${query}”, for more than ${milliseconds(slow)} …`;
+  return `${early ? "Already looking" : "Looking"} up “${query}” …`;
 }
 
 // One card for a source, with all the places found in it. Only a citation makes a link; a source without one is a card

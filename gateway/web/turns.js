@@ -5,6 +5,7 @@
 
 const RUNNING = new Set(["listening", "asked", "looking", "answering"]);
 const REMEMBERED_TURNS = 12;
+const HOLDING_MARK = "earpiece_holding";
 
 export class Turns {
   // `onchange(turn)` is called with each turn that is new or different.
@@ -14,6 +15,8 @@ export class Turns {
     this.now = now;
     this.byCall = new Map();
     this.byResponse = new Map();
+    this.byTurn = new Map();
+    this.holding = new Set();
   }
 
   // The last turn that the model knows of: one that waits for its predecessor to end is not yet it.
@@ -28,7 +31,7 @@ export class Turns {
   begin(question, { phase = "asked", spoken = false, item = null } = {}) {
     const turn = {
       number: this.list.length + 1, question, spoken, item, phase, answer: "", problem: "",
-      lookups: [], sources: [], citations: [], at: { asked: this.now() },
+      lookups: [], sources: [], citations: [], ahead: "", hidden: 0, measured: null, at: { begun: this.now(), asked: this.now() },
     };
     this.list.push(turn);
     this.onchange(turn);
@@ -51,8 +54,7 @@ export class Turns {
     for (const turn of this.list.slice(-3)) {
       if (RUNNING.has(turn.phase) || turn.phase === "queued") this.#end(turn, "lost");
     }
-    this.byCall.clear();
-    this.byResponse.clear();
+    for (const known of [this.byCall, this.byResponse, this.byTurn, this.holding]) known.clear();
   }
 
   take(event) {
@@ -67,19 +69,52 @@ export class Turns {
     });
   }
 
+  // Whether an event is about a response that only bridges a slow look-up; it is no answer, and ends no turn.
+  isHolding(event) {
+    return this.holding.has(event.response_id ?? event.response?.id);
+  }
+
+  // Something is looked up while the person still speaks.
+  ahead(event) {
+    if (!this.running) return;
+    this.byTurn.set(event.turn_id, this.current);
+    this.current.ahead = event.query;
+    this.onchange(this.current);
+  }
+
   started(event) {
     const turn = this.running ? this.current : undefined;
     if (!turn) return;
-    const lookup = { query: event.query, at: this.now(), status: "running", milliseconds: null };
+    const lookup = { query: event.query, at: this.now(), status: "running", milliseconds: null, slow: 0, ahead: false };
     turn.lookups.push(lookup);
     turn.phase = "looking";
+    this.byTurn.set(event.turn_id, turn);
     this.byCall.set(event.call_id, { turn, lookup });
+    this.onchange(turn);
+  }
+
+  slow(event) {
+    const found = this.byCall.get(event.call_id);
+    if (!found) return;
+    found.lookup.slow = event.waited_ms;
+    this.onchange(found.turn);
+  }
+
+  // The gateway's own moments of a turn: milliseconds from the last word. It may have ended before.
+  measured(event) {
+    const turn = this.byTurn.get(event.turn_id);
+    if (!turn) return;
+    turn.measured = event.at_ms;
     this.onchange(turn);
   }
 
   completed(event) {
     this.#lookup(event, event.status, (turn, lookup) => {
       lookup.milliseconds = event.elapsed_ms;
+      // The gateway counts what was adopted over the whole turn.
+      const before = turn.lookups.filter((one) => one.ahead).length;
+      lookup.ahead = (event.prefetch?.adopted ?? 0) > before;
+      turn.hidden = event.prefetch?.hidden_ms ?? 0;
       turn.sources.push(...(event.sources ?? []).filter((source) => !turn.sources.some((known) => same(known, source))));
     });
   }
@@ -97,6 +132,7 @@ export class Turns {
   }
 
   responseBegan(event) {
+    if (HOLDING_MARK in (event.response.metadata ?? {})) this.holding.add(event.response.id);
     if (this.current) this.byResponse.set(event.response.id, this.current);
   }
 
@@ -107,7 +143,7 @@ export class Turns {
 
   words(event) {
     const turn = this.byResponse.get(event.response_id);
-    if (!turn || !RUNNING.has(turn.phase)) return;
+    if (!turn || !RUNNING.has(turn.phase) || this.isHolding(event)) return;
     turn.at.words ??= this.now();
     turn.phase = "answering";
     turn.answer += event.delta;
@@ -115,6 +151,7 @@ export class Turns {
   }
 
   responseDone(event) {
+    if (this.isHolding(event)) return;
     const turn = this.byResponse.get(event.response.id) ?? this.current;
     this.byResponse.delete(event.response.id);
     if (!turn || !RUNNING.has(turn.phase)) return;
@@ -163,10 +200,13 @@ export class Turns {
 }
 
 const HANDLERS = {
+  "knowledge.prefetch": Turns.prototype.ahead,
   "knowledge.started": Turns.prototype.started,
+  "knowledge.slow": Turns.prototype.slow,
   "knowledge.completed": Turns.prototype.completed,
   "knowledge.citations": Turns.prototype.cited,
   "knowledge.superseded": Turns.prototype.superseded,
+  "knowledge.turn": Turns.prototype.measured,
   "response.created": Turns.prototype.responseBegan,
   "response.output_text.delta": Turns.prototype.words,
   "response.output_audio_transcript.delta": Turns.prototype.words,
