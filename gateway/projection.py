@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from knowledge_provider import CitedResult, KnowledgeResponse
 
-from .spoken_links import without_links
+from .spoken_links import without_links, without_urls
 from .text import clean_text, cut_text
 
 NOTICE = (
@@ -100,7 +100,7 @@ def _entry(number: int, result: CitedResult) -> _Entry:
     if title := _for_model(result.source.title):
         entry["title"] = title
     entry["content"] = _for_model(result.content)
-    if locator := _for_model(result.source.locator):
+    if locator := clean_text(without_urls(result.source.locator or "")).strip():
         entry["locator"] = locator
     return entry
 

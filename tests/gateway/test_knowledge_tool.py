@@ -225,9 +225,9 @@ async def test_a_silent_provider_is_a_timeout(provider: Provider) -> None:
 
 
 async def test_a_bug_in_the_gateway_is_an_outcome_too(tool: KnowledgeTool, caplog: pytest.LogCaptureFixture) -> None:
-    """call() raises nothing but cancellation; here an owner that is no text breaks it."""
+    """call() raises nothing but cancellation; here an owner that cannot be a key breaks it."""
     with caplog.at_level(logging.ERROR):
-        outcome = await tool.call('{"query": "a"}', owner_id=7, trace_id="x7")  # type: ignore[arg-type]
+        outcome = await tool.call('{"query": "a"}', owner_id=["ann"], turn_id="t", trace_id="x7")  # type: ignore[arg-type]
     assert told(outcome)["status"] == "unavailable"
     assert "x7" in caplog.text
 

@@ -158,6 +158,14 @@ def test_a_locator_that_is_a_path_stays() -> None:
     assert shown["results"][0]["locator"] == "/home/kim/handbook.md#release"
 
 
+def test_a_mirrored_site_is_a_folder_in_a_locator_and_a_link_in_a_text() -> None:
+    """Without a scheme, only the field says which of the two it is."""
+    path = "docs.example.com/releases.html#approvals"
+    shown = read(tool_output(response(result(f"See {path}", title=path, locator=path))))["results"][0]
+    assert (shown["content"], shown["title"]) == ("See docs.example.com", "docs.example.com")
+    assert shown["locator"] == path
+
+
 # Budget
 
 
