@@ -1,10 +1,17 @@
-"""No test reads or writes a developer's own library, cache or settings."""
+"""What holds for every test: it has a steady name, and keeps out of a developer's own library and settings."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse test names that hold an address: they differ from process to process, and parallel runs stop at them."""
+    unsteady = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if unsteady:
+        raise pytest.UsageError(f"Give these tests steady names (ids=...): {', '.join(unsteady)}")
 
 
 @pytest.fixture(autouse=True, scope="session")

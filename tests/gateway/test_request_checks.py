@@ -58,7 +58,7 @@ def test_what_keeps_the_contract_becomes_a_request(arguments: dict[str, Any], re
         ({"top_k": None}, "wrong top_k"),
         ({"top_k": "many"}, "wrong top_k"),
     ],
-    ids=str,
+    ids=lambda value: str(value).partition(" at 0x")[0],
 )
 @pytest.mark.timeout(20)
 def test_the_rest_is_refused_with_what_is_wrong(arguments: dict[str, Any], says: str) -> None:
