@@ -61,7 +61,7 @@ class CallTable:
         self.slot = ResponseSlot()
         self.turn = 1
         self._responses: dict[str, _Response] = {}
-        self._known_calls: dict[str, None] = {}
+        self._known_calls: dict[CallKey, bool] = {}
         self._follow_up: Asked | None = None
         self._parked: Asked | None = None
         self._serial = 0
@@ -84,26 +84,31 @@ class CallTable:
 
     def call_seen(self, response_id: str, call_id: str, index: int = 0) -> list[Action]:
         """A call of ours began to appear; its arguments are still to come."""
-        response = self._response(response_id)
-        if call_id in self._known_calls:
+        key = CallKey(response_id, call_id)
+        if key in self._known_calls:
             return []
-        self._remember(call_id)
+        self._remember(key, ours=True)
+        response = self._response(response_id)
         state: Literal["open", "superseded"] = "superseded" if response.superseded else "open"
-        response.calls[call_id] = _Call(CallKey(response_id, call_id), index, state)
+        response.calls[call_id] = _Call(key, index, state)
         return []
 
     def call_complete(self, response_id: str, call_id: str, arguments: str, index: int = 0) -> list[Action]:
         """The arguments of a call of ours are complete: begin, once, unless it is superseded already."""
         self.call_seen(response_id, call_id, index)
-        call = self._response(response_id).calls.get(call_id)
-        if call is None or call.state != "open":
+        response = self._responses.get(response_id)
+        call = response.calls.get(call_id) if response else None
+        if response is None or call is None or call.state != "open":
             return []
         call.state = "running"
-        return [Start(call.key, arguments, self._response(response_id).turn)]
+        return [Start(call.key, arguments, response.turn)]
 
-    def client_call_seen(self, response_id: str) -> None:
+    def client_call_seen(self, response_id: str, call_id: str) -> None:
         """The response also calls a tool of the client."""
-        self._response(response_id).has_client_calls = True
+        key = CallKey(response_id, call_id)
+        if key not in self._known_calls:
+            self._remember(key, ours=False)
+            self._response(response_id).has_client_calls = True
 
     def response_done(self, response_id: str, status: str, *, shown: bool = False) -> tuple[Showing, list[Action]]:
         """A response ended. ``shown`` says whether the client has seen anything of it."""
@@ -131,6 +136,7 @@ class CallTable:
     def speech_stopped(self) -> list[Action]:
         """The user stopped; where the model answers by itself, it is given a moment to begin."""
         self.slot.speaking = False
+        self.slot.answer_due = self.slot.model_answers
         if self._follow_up and self.slot.model_answers:
             return [RetryLater(1.0)]
         return self._drive()
@@ -146,6 +152,15 @@ class CallTable:
         actions, self._follow_up = self._claim(), asked
         return [*actions, *([RetryLater(0.2 * 2**asked.attempts)] if self.slot.free else [])]
 
+    def overdue(self, event: Mapping[str, Any]) -> list[Action]:
+        """The model has neither begun nor refused what was asked with this event: it is not waited for any longer."""
+        asked = next((asked for asked in self.slot.asked if asked.event is event), None)
+        if asked is None:
+            return []
+        self.slot.asked.remove(asked)
+        waits = asked.follow_up and not asked.stale
+        return [*([EndWait(asked.owed_for, "failed", "follow_up_refused")] if waits else []), *self._drive()]
+
     def connection_lost(self) -> list[Action]:
         """The model's session is gone with all it knew: fail everything here, send nothing."""
         running = [call for response in self._responses.values() for call in response.calls.values()]
@@ -153,8 +168,10 @@ class CallTable:
         asked = [asked for asked in self.slot.asked if not asked.follow_up]
         actions += self._end_waits("failed", "connection_lost")
         actions += [EndWait(None, "failed", "connection_lost", one.metadata) for one in asked]
+        # The next session may count from the beginning again.
         self._responses.clear()
-        self.slot = replace(self.slot, asked=[], active=set(), speaking=False)
+        self._known_calls.clear()
+        self.slot = replace(self.slot, asked=[], active=set(), speaking=False, answer_due=False)
         return actions
 
     # --- what the client says
@@ -185,9 +202,14 @@ class CallTable:
         """The user wrote something: a new turn, for budgets and citations."""
         self.turn += 1
 
+    def knows(self, key: CallKey) -> bool:
+        """Say whether this is a call of ours that has been seen."""
+        return self._known_calls.get(key, False)
+
     def owns(self, call_id: str) -> bool:
-        """Say whether a call is ours, so that nobody else answers it."""
-        return call_id in self._known_calls
+        """Say whether the last call of this id is ours, so that nobody else answers it."""
+        latest = (ours for key, ours in reversed(self._known_calls.items()) if key.call_id == call_id)
+        return next(latest, False)
 
     @property
     def idle(self) -> bool:
@@ -220,8 +242,8 @@ class CallTable:
     def _response(self, response_id: str) -> _Response:
         return self._responses.setdefault(response_id, _Response(response_id, self.turn))
 
-    def _remember(self, call_id: str) -> None:
-        self._known_calls[call_id] = None
+    def _remember(self, key: CallKey, *, ours: bool) -> None:
+        self._known_calls[key] = ours
         if len(self._known_calls) > REMEMBERED_CALLS:
             del self._known_calls[next(iter(self._known_calls))]
 

@@ -28,9 +28,8 @@ class ClientSide:
         try:
             self._core.memory.client_event(event)
             self._handlers.get(event["type"], self._core.to_model)(event)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            message = f"The event {event['type'][:80]!r} lacks a field or has a wrong one."
-            self._core.to_client([error_event("invalid_event", message, about=event.get("event_id"))])
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+            self._refuse(event, "invalid_event", f"The event {event['type'][:80]!r} lacks a field or has a wrong one.")
 
     def _session_update(self, event: Event) -> None:
         core, session = self._core, event.get("session")
@@ -45,6 +44,7 @@ class ClientSide:
         core.update_session(offered, ours=False)
 
     def _response_create(self, event: Event) -> None:
+        _check_response(event.get("response"))
         try:
             offered = self._core.offer.response_create(event)
         except ReservedToolName as problem:
@@ -79,8 +79,16 @@ class ClientSide:
             self._core.table.user_message()
         self._core.to_model(event)
 
-    def _refuse(self, event: Event, code: str, message: str, param: str) -> None:
+    def _refuse(self, event: Event, code: str, message: str, param: str | None = None) -> None:
         self._core.to_client([error_event(code, message, param=param, about=event.get("event_id"))])
+
+
+def _check_response(response: object) -> None:
+    """Raise `TypeError` for what cannot be kept as the wish for a response."""
+    if response is None:
+        return
+    if not isinstance(response, dict) or not isinstance(response.get("metadata") or {}, dict):
+        raise TypeError("response")
 
 
 __all__ = ["ClientSide"]

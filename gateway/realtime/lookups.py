@@ -68,7 +68,8 @@ class Lookups:
             turn_id=turn_id,
             trace_id=secrets.token_hex(16),
         )
-        if self._running.pop(key, None) is not None:
+        if self._running.get(key) is asyncio.current_task():
+            del self._running[key]
             self.settled(key, outcome, (time.perf_counter() - started) * 1000)
 
 

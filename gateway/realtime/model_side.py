@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from .actions import CancelResponse
+from .actions import CallKey, CancelResponse
 from .session_core import SessionCore
 from .wire import error_event
 
@@ -47,11 +47,11 @@ class ModelSide:
             for translated in self._core.dialect.from_model(event):
                 self._core.listen(translated)
                 self._handlers.get(translated["type"], self._pass)(translated)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             # What only looks like an event that we know is dropped; it is no reason to hang up.
             kind = type(error).__name__
             _logger.warning(
-                "A model event of type %r is malformed: %s (%s).", event["type"], kind, self._core.session_id
+                "A model event of type %r is malformed: %s (%s).", event["type"][:80], kind, self._core.session_id
             )
 
     def _pass(self, event: Event) -> None:
@@ -90,7 +90,7 @@ class ModelSide:
             if item.get("name") == self._core.offer.name:
                 self._our_call(response_id, item, event.get("output_index") or 0)
             else:
-                self._core.table.client_call_seen(response_id)
+                self._core.table.client_call_seen(response_id, str(item.get("call_id")))
         self._pass(event)
 
     def _our_call(self, response_id: str, item: Event, index: int) -> None:
@@ -103,11 +103,11 @@ class ModelSide:
             core.perform(core.table.call_seen(response_id, item["call_id"], index))
 
     def _arguments_done(self, event: Event) -> None:
-        core, call_id = self._core, event.get("call_id")
-        if event.get("name") == core.offer.name or (isinstance(call_id, str) and core.table.owns(call_id)):
+        core, key = self._core, CallKey(event.get("response_id", ""), str(event.get("call_id")))
+        if event.get("name") == core.offer.name or core.table.knows(key):
             core.view.hide_item(event.get("item_id"))
             index, arguments = event.get("output_index") or 0, str(event.get("arguments") or "")
-            core.perform(core.table.call_complete(event["response_id"], str(call_id), arguments, index))
+            core.perform(core.table.call_complete(event["response_id"], key.call_id, arguments, index))
         self._pass(event)
 
     def _response_done(self, event: Event) -> None:
@@ -151,14 +151,24 @@ class ModelSide:
         if kind == "fatal":
             core.to_client([_ending(error)])
             raise FatalModelError
-        about = error.get("event_id") or (core.table.slot.oldest if kind == "busy" else None)
+        guessed = not error.get("event_id") and (kind == "busy" or (kind == "ordinary" and _may_refuse(error)))
+        about = core.table.slot.oldest if guessed else error.get("event_id")
         if core.holding.is_about(about):
             core.holding_over()
         core.perform(core.table.rejected(str(about), busy=kind == "busy"))
-        if core.is_ours(about):
+        if core.is_ours(about) and not (guessed and kind == "ordinary"):
             _logger.info("The realtime model refused an event of the gateway: %s.", error.get("code") or kind)
         else:
             core.to_client([event])
+
+
+def _may_refuse(error: Event) -> bool:
+    """Say whether an error that names no event may be about a ``response.create``: it does not say otherwise."""
+    about = (str(error.get("param") or ""), str(error.get("code") or ""))
+    return not any(word.startswith(_NO_RESPONSE) for word in about)
+
+
+_NO_RESPONSE = ("input_audio", "output_audio", "audio", "session", "item", "conversation", "previous_item")
 
 
 def _ending(error: Event) -> Event:

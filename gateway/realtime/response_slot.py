@@ -37,13 +37,15 @@ class Asked:
 class ResponseSlot:
     """Which responses were asked for, which runs, and whether the user is speaking.
 
-    ``model_answers``: the model begins responses by itself. ``echoes_metadata``: it was seen to give metadata back.
+    ``model_answers``: the model begins responses by itself. ``answer_due``: the user has spoken and such a response
+    has not come yet. ``echoes_metadata``: the model was seen to give metadata back.
     """
 
     asked: list[Asked] = field(default_factory=list)
     active: set[str] = field(default_factory=set)
     speaking: bool = False
     model_answers: bool = True
+    answer_due: bool = False
     echoes_metadata: bool = False
 
     @property
@@ -68,15 +70,15 @@ class ResponseSlot:
             self.echoes_metadata |= bool(metadata) and asked.metadata == metadata
         if asked is None or asked.in_conversation:
             self.active.add(response_id)
+            self.answer_due = self.answer_due and self.speaking
         return asked
 
     def _match(self, metadata: Mapping[str, Any]) -> Asked | None:
         if self.echoes_metadata or FOLLOW_UP_MARK in metadata:
             return next((asked for asked in self.asked if (asked.metadata or {}) == metadata), None)
-        if self.speaking or not self.model_answers:
-            return self.asked[0] if self.asked else None
-        # What the model begins after the user has spoken is the answer to that, not what we had asked for before.
-        self.asked = [asked for asked in self.asked if not asked.stale]
+        if self.answer_due and not self.speaking:
+            # What the model begins after the user has spoken is the answer to that, not what we had asked for before.
+            self.asked = [asked for asked in self.asked if not asked.stale]
         return self.asked[0] if self.asked else None
 
     def rejected(self, event_id: str) -> Asked | None:

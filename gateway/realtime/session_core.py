@@ -28,6 +28,8 @@ from .wire import error_event
 Event = dict[str, Any]
 
 OUR_EVENTS = "event_earpiece_"
+ASKED_SECONDS = 30.0
+"""How long a response that was asked for may take to begin or to be refused, before it is not waited for."""
 HOLDING_SECONDS = 5.0
 """How long an answer waits at most for a holding sentence to be over."""
 
@@ -97,9 +99,10 @@ class SessionCore:
         self._serial = 0
 
     def to_client(self, events: Iterable[Event]) -> None:
-        """Send events to the client."""
+        """Send events to the client. An error gets an id, as every event of the protocol has one."""
         for event in events:
-            self.world.client.put(event)
+            unnamed = event["type"] == "error" and not event.get("event_id")
+            self.world.client.put({**event, "event_id": self.event_id()} if unnamed else event)
 
     def to_model(self, event: Event) -> None:
         """Send an event to the model in its dialect; there may be no connection just now."""
@@ -210,7 +213,7 @@ class SessionCore:
                 case Answer(key, output):
                     self._answer(key, output)
                 case Create(event):
-                    self.to_model(dict(event))
+                    self._create(event)
                 case CancelResponse(response_id):
                     cancel = {"type": "response.cancel", "event_id": self.event_id(), "response_id": response_id}
                     self.to_model(cancel)
@@ -232,6 +235,10 @@ class SessionCore:
         if self._slow_seconds:
             self.world.later(self._slow_seconds, lambda: self._slow(key))
         self.tell(knowledge_events.started(key.call_id, turn_id, arguments))
+
+    def _create(self, event: Mapping[str, Any]) -> None:
+        self.to_model(dict(event))
+        self.world.later(ASKED_SECONDS, lambda: self.perform(self.table.overdue(event)))
 
     def _slow(self, key: CallKey) -> None:
         if not self.holding.is_slow(key):

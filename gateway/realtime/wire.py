@@ -55,10 +55,11 @@ def error_event(
     *,
     type: str = "invalid_request_error",
     param: str | None = None,
-    about: str | None = None,
+    about: object = None,
 ) -> dict[str, Any]:
-    """Return an ``error`` event; ``about`` is the event id of what the client sent."""
-    error = {"type": type, "code": code, "message": message, "param": param, "event_id": about}
+    """Return an ``error`` event; ``about`` is the event id of what the client sent, of use only if it is a text."""
+    event_id = about if isinstance(about, str) else None
+    error = {"type": type, "code": code, "message": message, "param": param, "event_id": event_id}
     return {"type": "error", "error": error}
 
 

@@ -93,7 +93,7 @@ def test_with_a_call_of_the_client_the_follow_up_is_the_clients() -> None:
     """Rule 6: our output goes first, then what the client asked for."""
     table = CallTable()
     table.call_complete("r1", "c1", "{}")
-    table.client_call_seen("r1")
+    table.client_call_seen("r1", "c2")
     table.response_done("r1", "completed", shown=True)
     event = {"type": "response.create", "event_id": "mine"}
     assert table.client_create(event) == []
@@ -167,8 +167,81 @@ def test_a_follow_up_is_asked_for_as_its_origin_was() -> None:
     assert sent["metadata"] == {"a": "b", FOLLOW_UP_MARK: create.event["event_id"]}
 
 
-def test_a_call_id_that_comes_again_is_not_answered_again() -> None:
-    """Models have been seen to repeat a call; its output is there already."""
+def test_a_call_that_is_told_again_is_not_answered_again() -> None:
+    """Models have been seen to repeat events; the output is there already, and nothing is under way because of it."""
+    table = table_with_finished_origin()
+    _, create = table.settled(KEY, "out")
+    assert isinstance(create, Create)
+    table.response_created("r2", create.event["response"]["metadata"])
+    table.response_done("r2", "completed", shown=True)
+    table.client_call_seen("r3", "c9")
+    table.response_done("r3", "completed", shown=True)
+    assert table.call_complete("r1", "c1", "{}") == []
+    table.client_call_seen("r3", "c9")
+    assert table.idle
+
+
+def test_a_call_id_that_is_used_again_names_another_call() -> None:
+    """Rule 1 for models that count the calls of each response: every call has an output and a follow-up."""
+    table = table_with_finished_origin()
+    _, create = table.settled(KEY, "one")
+    assert isinstance(create, Create)
+    table.response_created("r2", create.event["response"]["metadata"])
+    again = CallKey("r2", "c1")
+    assert table.call_complete("r2", "c1", "{}") == [Start(again, "{}", 1)]
+    table.response_done("r2", "completed")
+    answer, create = table.settled(again, "two")
+    assert answer == Answer(again, "two")
+    assert isinstance(create, Create)
+
+
+def test_a_call_id_belongs_to_whom_it_was_used_for_last() -> None:
+    """A client may answer its own call although an earlier one of ours had the same id."""
+    table = table_with_finished_origin()
+    assert table.owns("c1")
+    table.client_call_seen("r2", "c1")
+    assert not table.owns("c1")
+    assert table.knows(KEY)
+    assert not table.knows(CallKey("r2", "c1"))
+
+
+def test_a_new_session_of_the_model_may_count_from_the_beginning() -> None:
+    """What was called in the lost one is no call that was seen already."""
+    table = table_with_finished_origin()
+    table.connection_lost()
+    table.response_created("r1")
+    assert table.call_complete("r1", "c1", "{}") == [Start(KEY, "{}", 1)]
+
+
+def test_a_follow_up_is_cancelled_also_where_the_model_gives_no_metadata_back() -> None:
+    """Rule 5: nobody has spoken since, so what begins can only be what had been asked for."""
     table = table_with_finished_origin()
     table.settled(KEY, "out")
-    assert table.call_complete("r2", "c1", "{}") == []
+    table.client_cancel()
+    assert table.response_created("r2") == [CancelResponse("r2")]
+    assert table.response_done("r2", "completed")[0] == "hide"
+
+
+def test_what_begins_after_the_user_has_spoken_is_the_answer_to_that() -> None:
+    """Where the model answers by itself and tells nothing, it is not taken for what was asked before."""
+    table = table_with_finished_origin()
+    table.settled(KEY, "out")
+    table.speech_started()
+    table.speech_stopped()
+    assert table.response_created("r2") == []
+    assert table.response_done("r2", "completed", shown=True)[0] == "show"
+    assert table.idle
+
+
+def test_what_is_neither_begun_nor_refused_is_not_waited_for_for_ever() -> None:
+    """A model that loses a request does not silence the session."""
+    table = table_with_finished_origin()
+    _, create = table.settled(KEY, "out")
+    assert isinstance(create, Create)
+    assert table.overdue(create.event) == [EndWait("r1", "failed", "follow_up_refused")]
+    assert table.overdue(create.event) == []
+    mine = {"type": "response.create", "event_id": "mine"}
+    assert table.client_create(mine) == [Create(mine)]
+    assert table.overdue(dict(mine)) == [], "another request with the same id"
+    assert table.overdue(mine) == []
+    assert table.idle

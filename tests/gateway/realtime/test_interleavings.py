@@ -21,7 +21,7 @@ from gateway.realtime.client_side import ClientSide
 from gateway.realtime.dialects import OpenAIDialect
 from gateway.realtime.model_side import ModelSide
 from gateway.realtime.response_slot import FOLLOW_UP_MARK
-from gateway.realtime.session_core import SessionCore, Surroundings
+from gateway.realtime.session_core import ASKED_SECONDS, SessionCore, Surroundings
 
 Event = dict[str, Any]
 EXAMPLES = int(os.environ.get("EARPIECE_INTERLEAVINGS", "10000"))
@@ -32,8 +32,9 @@ PLANS = (["say"], ["ours"], ["ours", "ours"], ["say", "ours"], ["ours", "theirs"
 class Model:
     """A strict realtime model: one response at a time, no response while an output is missing, exact call ids."""
 
-    def __init__(self, choose: Callable[[int], int], *, echoes: bool, vad: bool) -> None:
+    def __init__(self, choose: Callable[[int], int], *, echoes: bool, vad: bool, names: bool) -> None:
         self.choose = choose
+        self.names = names
         self.echoes = echoes
         self.vad = vad
         self.wire: deque[Event] = deque()
@@ -56,7 +57,9 @@ class Model:
         self.wire.append({"type": type, "event_id": self.id("event"), **fields})
 
     def error(self, event: Event, code: str) -> None:
-        self.emit("error", error={"type": "invalid_request_error", "code": code, "event_id": event.get("event_id")})
+        about = event.get("event_id")
+        told = {"event_id": about} if self.names else {}
+        self.emit("error", error={"type": "invalid_request_error", "code": code, **told}, really_about=about)
 
     def take(self, event: Event) -> None:
         match event["type"]:
@@ -162,13 +165,16 @@ class World:
 
     def __init__(self, choices: bytes) -> None:
         self.choices = deque(choices)
-        flags = self.choose(16)
-        self.model = Model(self.choose, echoes=bool(flags & 1), vad=bool(flags & 2))
+        flags = self.choose(32)
+        # Who tells neither which response is whose nor what an error is about leaves too much to be guessed.
+        names = not flags & 1 or not flags & 16
+        self.model = Model(self.choose, echoes=bool(flags & 1), vad=bool(flags & 2), names=names)
         self.model.interrupts = not flags & 8
         self.up: deque[Event] = deque()
         self.seen: list[Event] = []
         self.retrievals: dict[CallKey, str] = {}
         self.timers: list[Callable[[], None]] = []
+        self.bounds: list[Callable[[], None]] = []
         self.generation = 0
         self.speaking = False
         self.active: set[str] = set()
@@ -228,7 +234,7 @@ class World:
         self.retrievals[key] = "stopped"
 
     def later(self, seconds: float, do: Callable[[], None]) -> None:
-        self.timers.append(do)
+        (self.bounds if seconds >= ASKED_SECONDS else self.timers).append(do)
 
     def sent(self, event: Event) -> None:
         """The model is sent an event: most rules are checked here."""
@@ -306,7 +312,7 @@ class World:
             case "input_audio_buffer.speech_stopped":
                 self.speaking = False
             case "error":
-                self.note_error(event["error"])
+                self.note_error(event["error"]["code"], str(event["really_about"]))
         return None
 
     def note_created(self, response: Event) -> None:
@@ -333,11 +339,10 @@ class World:
         elif ours and response["id"] not in self.superseded and response["id"] not in self.their_calls:
             self.due = [response["id"]]
 
-    def note_error(self, error: Event) -> None:
-        event_id = str(error.get("event_id"))
+    def note_error(self, code: str, event_id: str) -> None:
         fresh = event_id in self.in_flight and self.our_creates.get(event_id) == self.generation
         self.in_flight.discard(event_id)
-        if fresh and error["code"] != "server_error":
+        if fresh and code != "server_error":
             self.due = ["again"]
 
     def client(self, event: Event) -> None:
@@ -383,7 +388,7 @@ class World:
             self.model.take(self.up.popleft())
 
     def disconnect(self) -> None:
-        fresh = Model(self.choose, echoes=self.model.echoes, vad=self.model.vad)
+        fresh = Model(self.choose, echoes=self.model.echoes, vad=self.model.vad, names=self.model.names)
         fresh.interrupts, fresh._serial = self.model.interrupts, self.model._serial
         self.model = fresh
         self.up.clear()
@@ -466,7 +471,11 @@ def check_end(world: World) -> None:
 
 
 def answered_creates(world: World) -> set[str]:
-    errors = {str(event["error"].get("event_id")) for event in world.seen if event["type"] == "error"}
+    errors = {
+        str(event.get("really_about") or event["error"].get("event_id"))
+        for event in world.seen
+        if event["type"] == "error"
+    }
     dones = [event["response"] for event in world.seen if event["type"] == "response.done"]
     return errors | {str((response.get("metadata") or {}).get("n")) for response in dones}
 

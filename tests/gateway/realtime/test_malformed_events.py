@@ -1,16 +1,20 @@
 """Whatever either side sends, the session goes on."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openai.types.realtime import RealtimeErrorEvent
 
 from gateway.realtime.actions import CallKey
 from gateway.realtime.client_side import ClientSide
 from gateway.realtime.dialects import DashScopeDialect, Dialect, OpenAIDialect
 from gateway.realtime.model_side import FatalModelError, ModelSide
 from gateway.realtime.session_core import SessionCore, Surroundings
+from gateway.realtime.wire import encoded, parsed
 
 TOOL = {"type": "function", "name": "knowledge", "parameters": {}}
 FIELDS = [
@@ -20,7 +24,7 @@ FIELDS = [
 ]
 WORDS = st.sampled_from(["knowledge", "function_call", "message", "completed", "cancelled", "call_1", "item_1", "user"])
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=3) | WORDS,
+    st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=3) | st.just("\ud83d") | WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4),
     max_leaves=12,
 )
@@ -45,6 +49,7 @@ class Nowhere:
 
     def put(self, event: dict[str, Any]) -> None:
         assert event["type"]
+        encoded(event).encode()
 
     def start(self, key: CallKey, arguments: str, turn_id: str) -> None:
         assert key.call_id
@@ -63,7 +68,9 @@ def play(dialect: Dialect, events: list[tuple[bool, dict[str, Any]]]) -> None:
     core = SessionCore(world, dialect=dialect, tool=TOOL, tells=True)
     client, model = ClientSide(core), ModelSide(core)
     core.open()
-    for from_model, event in events:
+    for from_model, sent in events:
+        event = parsed(json.dumps(sent))
+        assert event is not None
         try:
             model.take(event) if from_model else client.take(event)
         except FatalModelError:
@@ -84,3 +91,48 @@ def test_no_event_ends_a_session_by_its_shape(events: list[tuple[bool, dict[str,
 def test_nor_does_it_in_the_other_dialect(events: list[tuple[bool, dict[str, Any]]]) -> None:
     """The translation is no weaker than what it translates for."""
     play(DashScopeDialect(), events)
+
+
+class Client(Nowhere):
+    """Keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def put(self, event: dict[str, Any]) -> None:
+        super().put(event)
+        self.events.append(event)
+
+
+USER = {"type": "message", "role": "user"}
+WRONG: list[dict[str, Any]] = [
+    *[{"type": "response.create", "response": value} for value in (5, "x", [5], True)],
+    *[{"type": "response.create", "response": {"metadata": value}} for value in (5, "x", [5])],
+    *[{"type": "conversation.item.create", "item": {**USER, "content": value}} for value in (5, "hi", [5, None])],
+]
+
+
+@pytest.mark.parametrize("event", WRONG)
+def test_a_client_is_told_what_cannot_be_right(event: dict[str, Any]) -> None:
+    """An error as the protocol has it, about this event, and nothing that is waited for because of it."""
+    client, nowhere = Client(), Nowhere()
+    world = Surroundings(client=client, retrievals=nowhere, later=nowhere.later, model=nowhere)
+    core = SessionCore(world, dialect=OpenAIDialect(), tool=TOOL)
+    ClientSide(core).take({**event, "event_id": "mine"})
+    (error,) = client.events
+    told = RealtimeErrorEvent.model_validate(error)
+    assert (told.error.code, told.error.event_id) == ("invalid_event", "mine")
+    assert core.table.idle
+
+
+@pytest.mark.parametrize("event_id", [5, {"a": 1}, None])
+def test_an_error_of_the_gateway_has_the_shape_of_the_protocol(event_id: object) -> None:
+    """Also about an event whose own id is none."""
+    client, nowhere = Client(), Nowhere()
+    core = SessionCore(
+        Surroundings(client=client, retrievals=nowhere, later=nowhere.later), dialect=OpenAIDialect(), tool=TOOL
+    )
+    ClientSide(core).take({**WRONG[0], "event_id": event_id})
+    ClientSide(core).take({"type": "session.update", "event_id": event_id, "session": {"tools": [TOOL]}})
+    first, second = (RealtimeErrorEvent.model_validate(event) for event in client.events)
+    assert first.event_id != second.event_id
