@@ -45,7 +45,7 @@ async def moments(page: Page, number: int) -> dict[str, str]:
 
 
 def written(milliseconds: float) -> str:
-    sign, size = "−" if milliseconds < 0 else "", abs(milliseconds)  # noqa: RUF001
+    sign, size = "−" if milliseconds < 0 else "", abs(milliseconds)
     if size < 10:
         return f"{sign}{size:.1f} ms"
     return f"{sign}{int(size + 0.5)} ms" if size < 999.5 else f"{sign}{size / 1000:.1f} s"
@@ -110,8 +110,8 @@ async def test_a_look_up_ahead_begins_before_the_last_word(serve: Serve, open_pa
         await expect(ahead).to_contain_text("looked up while you spoke")
         shown = await moments(page, 1)
         assert list(shown) == ["words heard", "prefetch", "call", "result", "first sound", "end"]
-        assert shown["words heard"].startswith("−")  # noqa: RUF001
-        assert shown["prefetch"].startswith("−")  # noqa: RUF001
+        assert shown["words heard"].startswith("−")
+        assert shown["prefetch"].startswith("−")
         last_word, bar = page.locator("#waterfall line"), page.locator("#waterfall rect.prefetch")
         assert float(await bar.get_attribute("x") or "") < float(await last_word.get_attribute("x1") or "")
 
