@@ -56,7 +56,7 @@ class _PlainChat:
         self.library = LibraryClient(address.http, token=address.token)
         self._news = asyncio.Event()
         self._printed = 0
-        self._told: set[int] = set()
+        self._told: set[tuple[int, bool]] = set()
         self._leaving = asyncio.Event()
 
     def interrupt(self) -> None:
@@ -147,8 +147,9 @@ class _PlainChat:
 
     def _print(self, turn: SaidTurn) -> None:
         for index, lookup in enumerate(turn.lookups):
-            if lookup.status != "running" and index not in self._told:
-                self._told.add(index)
+            ended = lookup.status != "running"
+            if (ended or lookup.waited_milliseconds) and (index, ended) not in self._told:
+                self._told.add((index, ended))
                 click.echo(f"[{lookup_line(lookup, turn)}]")
         click.echo(turn.answer[self._printed :], nl=False)
         self._printed = len(turn.answer)

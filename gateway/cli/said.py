@@ -34,10 +34,18 @@ class Footnote:
 def lookup_line(lookup: Lookup, turn: SaidTurn) -> str:
     """Return what a look-up does or did, with its time."""
     if lookup.status == "running":
-        return f"looking up “{lookup.query}” …"
+        return _running(lookup)
     found = f"found {passages(len(turn.sources))}"
     words = found if lookup.status == "ok" else _STATUS.get(lookup.status, lookup.status)
     return f"{words} · {lookup.milliseconds or 0:.1f} ms"
+
+
+def _running(lookup: Lookup) -> str:
+    waited = lookup.waited_milliseconds
+    if not waited:
+        return f"looking up “{lookup.query}” …"
+    time = f"{waited:.0f} ms" if waited < 1000 else f"{waited / 1000:.1f} s"
+    return f"still looking up “{lookup.query}”, for more than {time} …"
 
 
 def passages(count: int) -> str:

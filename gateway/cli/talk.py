@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import aiohttp
 
+from ..realtime.holding import HOLDING_MARK
+
 Phase = Literal["queued", "asked", "looking", "answering", "done", "interrupted", "failed", "lost"]
 State = Literal["connecting", "open", "away", "refused"]
 
@@ -23,12 +25,13 @@ _REMEMBERED_TURNS = 12
 
 @dataclass(slots=True)
 class Lookup:
-    """One look-up; ``milliseconds`` is None while it runs."""
+    """One look-up; ``milliseconds`` is None while it runs, ``waited_milliseconds`` is set once it is slow."""
 
     query: str
     began: float
     status: str = "running"
     milliseconds: float | None = None
+    waited_milliseconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -67,6 +70,7 @@ class Talk:
         self._busy = False
         self._responses: dict[str, SaidTurn] = {}
         self._calls: dict[str, tuple[SaidTurn, Lookup]] = {}
+        self._holding: set[str] = set()
         self._patience: asyncio.TimerHandle | None = None
 
     @property
@@ -152,16 +156,23 @@ class Talk:
         self._busy = False
         self._responses.clear()
         self._calls.clear()
+        self._holding.clear()
         for turn in self.turns:
             if not turn.ended:
                 self._end(turn, "lost")
         self._changed(None)
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """Take one event of the gateway."""
+        """Take one event of the gateway. A sentence that only bridges a slow look-up is neither answer nor end."""
         handler = _HANDLERS.get(event["type"])
-        if handler is not None:
+        if handler is not None and not self._is_holding(event):
             handler(self, event)
+
+    def _is_holding(self, event: Mapping[str, Any]) -> bool:
+        response = event.get("response") or {}
+        if HOLDING_MARK in (response.get("metadata") or {}):
+            self._holding.add(response["id"])
+        return event.get("response_id", response.get("id")) in self._holding
 
     def _session(self, event: Mapping[str, Any]) -> None:
         self.model = str(event["session"].get("model") or self.model)
@@ -178,6 +189,12 @@ class Talk:
         turn.phase = "looking"
         self._calls[event["call_id"]] = (turn, lookup)
         self._changed(turn)
+
+    def _slow(self, event: Mapping[str, Any]) -> None:
+        if found := self._calls.get(event["call_id"]):
+            turn, lookup = found
+            lookup.waited_milliseconds = event["waited_ms"]
+            self._changed(turn)
 
     def _completed(self, event: Mapping[str, Any]) -> None:
         found = self._calls.get(event["call_id"])
@@ -270,6 +287,7 @@ _HANDLERS: dict[str, Callable[[Talk, Mapping[str, Any]], None]] = {
     "session.created": Talk._session,
     "session.updated": Talk._session,
     "knowledge.started": Talk._started,
+    "knowledge.slow": Talk._slow,
     "knowledge.completed": Talk._completed,
     "knowledge.superseded": Talk._completed,
     "knowledge.citations": Talk._cited,

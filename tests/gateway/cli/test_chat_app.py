@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @asynccontextmanager
 async def gateway(provider: Any = None, **chosen: Any) -> AsyncIterator[GatewayApplication]:
-    settings = GatewaySettings(drain_seconds=0.0, port=chosen.pop("port", 0), timeout_seconds=30.0)
+    of_settings = {name: chosen.pop(name) for name in ("port", "slow_seconds", "holding_sentence") if name in chosen}
+    settings = GatewaySettings(drain_seconds=0.0, timeout_seconds=30.0, **of_settings)
     async with create_gateway_application(provider, settings=settings, **chosen) as application:
         yield application
 
@@ -100,6 +101,19 @@ async def test_ctrl_c_stops_the_look_up_and_the_chat_goes_on() -> None:
         await say(pilot, "How many reviewers then?")
         await until(pilot, lambda: "two reviewers" in shown(pilot, ".answer"))
         assert len(pilot.app.query(TurnView)) == 2
+
+
+async def test_a_slow_look_up_is_said_to_be_slow_and_what_bridges_it_is_no_answer() -> None:
+    """The running look-up tells how long it has waited; a holding sentence neither ends the turn nor stands in it."""
+    handbook = WaitingHandbook()
+    slow = gateway(handbook, slow_seconds=0.02, holding_sentence=True)
+    async with slow as application, chat(application) as pilot:
+        await say(pilot, "How many reviewers?")
+        still = "still looking up “How many reviewers?”, for more than 20 ms …"
+        await until(pilot, lambda: still in shown(pilot, ".lookups"))
+        handbook.go.set()
+        await until(pilot, lambda: "two reviewers" in shown(pilot, ".answer"))
+        assert "One moment" not in shown(pilot, ".answer")
 
 
 async def test_documents_are_added_and_removed_beside_the_talk(tmp_path: Path) -> None:

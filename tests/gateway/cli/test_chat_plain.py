@@ -90,6 +90,25 @@ async def test_ctrl_c_stops_the_answer_and_the_next_line_is_answered() -> None:
     assert out.count("two reviewers") == 1
 
 
+async def test_a_slow_look_up_is_a_line_of_its_own() -> None:
+    """Whoever waits reads why, once; then come the result and the answer, without the sentence that bridged it."""
+    handbook = WaitingHandbook()
+    settings = GatewaySettings(timeout_seconds=30, slow_seconds=0.02, holding_sentence=True)
+    async with create_gateway_application(handbook, settings=settings) as gateway, chat(gateway.url) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"How many reviewers?\n")
+        async with asyncio.timeout(20):
+            line = await process.stdout.readline()
+        assert line.decode().rstrip() == "[still looking up “How many reviewers?”, for more than 20 ms …]"
+        handbook.go.set()
+        status, out, _ = await said(process, "")
+    assert status == 0
+    assert out.startswith("[found 1 passage · ")
+    assert "two reviewers" in out
+    assert "One moment" not in out
+
+
 async def test_no_gateway_and_a_wrong_token_are_one_sentence_each() -> None:
     """Both end with status 1 and say what to do; the token is not repeated."""
     hashed = hashlib.sha256(b"ep_right").hexdigest()

@@ -71,3 +71,14 @@ def test_what_was_not_answered_ends_with_a_sentence() -> None:
     assert ending(SaidTurn("?", phase="failed", problem="The model could not answer.")) == "The model could not answer."
     assert ending(SaidTurn("?", phase="done")) == ""
     assert (passages(1), passages(2)) == ("1 passage", "2 passages")
+
+
+def test_a_slow_look_up_says_how_long_it_has_waited() -> None:
+    """In milliseconds or in seconds; one that is not slow yet says only what it looks for."""
+    running = [Lookup("reviewers", 0.0, waited_milliseconds=waited) for waited in (0.0, 20.0, 1500.0)]
+    lines = [lookup_line(lookup, SaidTurn("?")) for lookup in running]
+    assert lines == [
+        "looking up “reviewers” …",
+        "still looking up “reviewers”, for more than 20 ms …",
+        "still looking up “reviewers”, for more than 1.5 s …",
+    ]
