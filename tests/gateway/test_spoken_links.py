@@ -79,6 +79,7 @@ SPOKEN = {
     "https://例え。みんな/秘密": "例え。みんな",
     "看https://a.com。然后走": "看a.com。然后走",
     "看https://a.com。See more": "看a.com。See more",
+    "看https://a.com。and/or": "看a.com。and/or",
     # no scheme, yet plainly a place on the web
     "docs.example.com/releases?x=1": "docs.example.com",
     "see docs.example.com/releases?x=1.": "see docs.example.com.",
