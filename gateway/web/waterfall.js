@@ -23,7 +23,7 @@ export function showWaterfall(list, turns) {
 // Milliseconds from the last word, by name; what did not happen is missing.
 export function momentsOf(turn) {
   const at = { ...(turn.measured ?? clocked(turn)) };
-  if (turn.at.begun < turn.at.asked && turn.spoken) at.heard = turn.at.begun - turn.at.asked;
+  if (turn.item) at.heard = turn.at.begun - turn.at.asked;
   at.end = Math.max(turn.at.done - turn.at.asked, ...Object.values(at));
   if (at.prefetch !== undefined) at.prefetched = prefetchedAt(at, turn.hidden);
   return at;
