@@ -325,6 +325,32 @@ async def test_waiting_for_a_free_thread_counts_against_the_deadline(foreign: Fo
     isolation.close()
 
 
+async def test_a_call_that_waited_for_a_thread_gets_only_what_is_left(
+    foreign: Foreign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait and the call share one deadline; a call does not get its whole time anew when a thread is free."""
+    isolation, late = Isolation(max_threads=1), Foreign()
+    loop, skipped = asyncio.get_running_loop(), 0.0
+    clock = loop.time
+    monkeypatch.setattr(loop, "time", lambda: clock() + skipped)
+    busy = asyncio.create_task(run(isolation, foreign.blocks_its_thread, seconds=10 * LATE, plain=True))
+    await seen(foreign.started)
+    waits = asyncio.create_task(run(isolation, late.blocks_its_thread, plain=True))
+    await asyncio.sleep(0)  # it waits for the thread from here on
+    skipped += 0.7 * LATE
+    foreign.released.set()
+    await seen(late.started)
+    skipped += 0.7 * LATE
+    try:
+        async with asyncio.timeout(5):
+            with pytest.raises(DeadlinePassed):
+                await waits
+            assert await busy == "late"
+    finally:
+        late.released.set()
+        isolation.close()
+
+
 async def test_threads_are_used_again(isolation: Isolation) -> None:
     """A thread per call would cost more than many a retrieval."""
     async with asyncio.timeout(5):
