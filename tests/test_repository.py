@@ -33,6 +33,12 @@ def modules() -> list[Path]:
     return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
 
+def files_of_packages() -> set[str]:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *PACKAGES]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return {name for name in listing.stdout.splitlines() if (ROOT / name).is_file()}
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_package_is_typed(package: str) -> None:
     """Type checkers of users read our annotations only beside a marker file."""
@@ -71,7 +77,8 @@ def test_the_wheel_holds_the_packages_and_nothing_else(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
-    assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
+    assert {name for name in names if ".dist-info/" not in name} == files_of_packages()
+    assert {"gateway/web/index.html", *(f"{package}/py.typed" for package in PACKAGES)} <= set(names)
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".orig", ".rej"))]
 
 
