@@ -62,6 +62,7 @@ class CallTable:
         self.turn = 1
         self._responses: dict[str, _Response] = {}
         self._known_calls: dict[CallKey, bool] = {}
+        self._ended: dict[str, None] = {}
         self._follow_up: Asked | None = None
         self._parked: Asked | None = None
         self._serial = 0
@@ -88,6 +89,8 @@ class CallTable:
         if key in self._known_calls:
             return []
         self._remember(key, ours=True)
+        if response_id in self._ended:
+            return [Answer(key, None)]  # nothing waits for a call that is told of after the end
         response = self._response(response_id)
         state: Literal["open", "superseded"] = "superseded" if response.superseded else "open"
         response.calls[call_id] = _Call(key, index, state)
@@ -95,11 +98,11 @@ class CallTable:
 
     def call_complete(self, response_id: str, call_id: str, arguments: str, index: int = 0) -> list[Action]:
         """The arguments of a call of ours are complete: begin, once, unless it is superseded already."""
-        self.call_seen(response_id, call_id, index)
+        late = self.call_seen(response_id, call_id, index)
         response = self._responses.get(response_id)
         call = response.calls.get(call_id) if response else None
         if response is None or call is None or call.state != "open":
-            return []
+            return late
         call.state = "running"
         return [Start(call.key, arguments, response.turn)]
 
@@ -108,7 +111,8 @@ class CallTable:
         key = CallKey(response_id, call_id)
         if key not in self._known_calls:
             self._remember(key, ours=False)
-            self._response(response_id).has_client_calls = True
+            if response_id not in self._ended:
+                self._response(response_id).has_client_calls = True
 
     def response_done(self, response_id: str, status: str, *, shown: bool = False) -> tuple[Showing, list[Action]]:
         """A response ended. ``shown`` says whether the client has seen anything of it."""
@@ -171,6 +175,7 @@ class CallTable:
         # The next session may count from the beginning again.
         self._responses.clear()
         self._known_calls.clear()
+        self._ended.clear()
         self.slot = replace(self.slot, asked=[], active=set(), speaking=False, answer_due=False)
         return actions
 
@@ -247,6 +252,12 @@ class CallTable:
         if len(self._known_calls) > REMEMBERED_CALLS:
             del self._known_calls[next(iter(self._known_calls))]
 
+    def _end(self, response_id: str) -> None:
+        del self._responses[response_id]
+        self._ended[response_id] = None
+        if len(self._ended) > REMEMBERED_CALLS:
+            del self._ended[next(iter(self._ended))]
+
     @staticmethod
     def _waits(response: _Response) -> bool:
         return bool(response.calls) and not response.superseded
@@ -264,7 +275,7 @@ class CallTable:
         if response.running:
             return []
         actions: list[Action] = self._answers(response)
-        del self._responses[response.id]
+        self._end(response.id)
         if self._waits(response) and not response.has_client_calls:
             actions += self._claim()
             self._follow_up = self._follow_up_of(response)

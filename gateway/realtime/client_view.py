@@ -89,7 +89,7 @@ class ClientView:
         begun = [*self._held.values()]
         ended = [{**created["response"], **_cancelled("failed", "connection_lost")} for created in self._open.values()]
         ended += [{**created["response"], **_cancelled("failed", "connection_lost")} for created in begun]
-        for kept in (self._open, self._owed, self._held, self._fenced):
+        for kept in (self._open, self._owed, self._held, self._fenced, self._hidden_items):
             kept.clear()
         dones = [{"type": "response.done", "event_id": self._event_id(), "response": response} for response in ended]
         return [*begun, *dones]

@@ -75,6 +75,9 @@ class ModelSide:
 
     def _response_created(self, event: Event) -> None:
         response = event["response"]
+        if not isinstance(response.get("metadata") or {}, dict):
+            response = {**response, "metadata": None}
+            event = {**event, "response": response}
         if self._core.holding.created(response):
             self._core.view.created(event)
             return

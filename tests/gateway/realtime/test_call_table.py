@@ -181,6 +181,17 @@ def test_a_call_that_is_told_again_is_not_answered_again() -> None:
     assert table.idle
 
 
+def test_a_call_that_is_told_after_the_end_is_answered_and_holds_nothing_up() -> None:
+    """Rule 1 for events out of order: nobody waits for it, so it is answered as superseded, once."""
+    table = CallTable()
+    table.response_created("r1")
+    table.response_done("r1", "completed", shown=True)
+    assert table.call_complete("r1", "c1", "{}") == [Answer(KEY, None)]
+    assert table.call_complete("r1", "c1", "{}") == []
+    table.client_call_seen("r1", "c2")
+    assert table.idle
+
+
 def test_a_call_id_that_is_used_again_names_another_call() -> None:
     """Rule 1 for models that count the calls of each response: every call has an output and a follow-up."""
     table = table_with_finished_origin()

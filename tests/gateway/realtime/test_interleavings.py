@@ -48,6 +48,7 @@ class Model:
         self._output: list[Event] = []
         self._response: Event = {}
         self._serial = 0
+        self.led_to: dict[str, str] = {}
 
     def id(self, prefix: str) -> str:
         self._serial += 1
@@ -95,6 +96,7 @@ class Model:
         self.active = self.id("resp")
         plan = ["say"] if body.get("tool_choice") == "none" else PLANS[self.choose(len(PLANS))]
         metadata = body.get("metadata") if self.echoes else None
+        self.led_to[self.active] = (body.get("metadata") or {}).get(FOLLOW_UP_MARK, "")
         self._output = []
         self._response = {"id": self.active, "metadata": metadata, "output": self._output}
         self._work = self.items(self.active, plan)
@@ -176,6 +178,7 @@ class World:
         self.timers: list[Callable[[], None]] = []
         self.bounds: list[Callable[[], None]] = []
         self.generation = 0
+        self.guesses = False
         self.speaking = False
         self.active: set[str] = set()
         self.done: set[str] = set()
@@ -249,7 +252,7 @@ class World:
             self.in_flight.add(event["event_id"])
         if event["type"] == "response.cancel" and self.core.is_ours(event["event_id"]):
             # Where the model does not tell which response is whose, the gateway's judgement stands.
-            assert event["response_id"] in self.stale_responses or not self.model.echoes
+            assert event["response_id"] in self.stale_responses or self.guesses
             self.superseded.add(event["response_id"])
         self.up.append(event)
 
@@ -311,13 +314,16 @@ class World:
                     self.supersede()
             case "input_audio_buffer.speech_stopped":
                 self.speaking = False
+                self.guesses |= self.model.vad and not self.model.echoes
             case "error":
                 self.note_error(event["error"]["code"], str(event["really_about"]))
         return None
 
     def note_created(self, response: Event) -> None:
         asked = (response.get("metadata") or {}).get(FOLLOW_UP_MARK)
-        if self.model.echoes and asked in self.our_creates and self.our_creates[asked] != self.generation:
+        # Where nobody tells, an answer of the model's own to what was said may be taken for another response.
+        really = "" if self.guesses else self.model.led_to[response["id"]]
+        if really in self.our_creates and self.our_creates[really] != self.generation:
             self.stale_responses.add(response["id"])
         self.active.add(response["id"])
         if asked is None:

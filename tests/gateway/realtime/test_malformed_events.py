@@ -136,3 +136,19 @@ def test_an_error_of_the_gateway_has_the_shape_of_the_protocol(event_id: object)
     ClientSide(core).take({"type": "session.update", "event_id": event_id, "session": {"tools": [TOOL]}})
     first, second = (RealtimeErrorEvent.model_validate(event) for event in client.events)
     assert first.event_id != second.event_id
+
+
+@pytest.mark.parametrize("metadata", [5, "x", [5]])
+def test_a_response_with_odd_metadata_runs_and_ends(metadata: object) -> None:
+    """The slot is taken and freed again, and the client sees a response of the right shape."""
+    client, nowhere = Client(), Nowhere()
+    world = Surroundings(client=client, retrievals=nowhere, later=nowhere.later, model=nowhere)
+    core = SessionCore(world, dialect=OpenAIDialect(), tool=TOOL)
+    model = ModelSide(core)
+    ClientSide(core).take({"type": "response.create", "event_id": "mine"})
+    model.take({"type": "response.created", "response": {"id": "r1", "output": [], "metadata": metadata}})
+    assert core.table.slot.active == {"r1"}
+    model.take({"type": "response.done", "response": {"id": "r1", "output": [], "status": "completed"}})
+    assert [event["type"] for event in client.events] == ["response.created", "response.done"]
+    assert client.events[0]["response"]["metadata"] is None
+    assert core.table.idle
