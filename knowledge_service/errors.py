@@ -146,6 +146,17 @@ class AuditBroken(KnowledgeServiceError):
         self.problem = problem
 
 
+def place_of(error: BaseException) -> str:
+    """The kind of an error's first cause and the line it came from, for a log: never what a vendor said."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    where = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+    return f"{type(error).__qualname__}{where}"
+
+
 __all__ = [
     "AuditBroken",
     "DataEngineFailed",
@@ -160,4 +171,5 @@ __all__ = [
     "SourceVersionConflict",
     "UnknownAdapter",
     "UnknownSource",
+    "place_of",
 ]

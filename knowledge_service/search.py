@@ -1,6 +1,7 @@
 """Several sources asked at once, under one deadline. What failed or came late is said, never hidden."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +10,13 @@ from knowledge_provider import KnowledgeError
 
 from .adapter import KnowledgeAdapter
 from .documents import KnowledgeHit
+from .errors import place_of
 from .events import SourceOutcome
 from .fusion import fused
 from .source_search import Question, SourceHits, SourceSearch
 from .sources import KnowledgeSource
+
+logger = logging.getLogger(__name__)
 
 Asked = tuple[KnowledgeSource, KnowledgeAdapter]
 
@@ -52,7 +56,9 @@ async def search_together(
         for task in tasks:
             task.add_done_callback(_consumed)
             task.cancel()
-    outcomes = [_outcome(source, task, timeout_seconds) for (source, _), task in zip(asked, tasks, strict=True)]
+    outcomes = [
+        _outcome(source, task, question, timeout_seconds) for (source, _), task in zip(asked, tasks, strict=True)
+    ]
     rankings = [found[0].hits for task in tasks if (found := _answer(task)) is not None]
     hits = tuple(fused(rankings, question.top_k))
     return KnowledgeSearch(question.query, hits, (*outcomes, *skipped))
@@ -70,7 +76,10 @@ def _answer(task: asyncio.Task[tuple[SourceHits, float]]) -> tuple[SourceHits, f
 
 
 def _outcome(
-    source: KnowledgeSource, task: asyncio.Task[tuple[SourceHits, float]], timeout_seconds: float
+    source: KnowledgeSource,
+    task: asyncio.Task[tuple[SourceHits, float]],
+    question: Question,
+    timeout_seconds: float,
 ) -> SourceOutcome:
     if not task.done():
         return SourceOutcome(
@@ -79,6 +88,8 @@ def _outcome(
     answer = _answer(task)
     if answer is None:
         error = None if task.cancelled() else task.exception()
+        why = place_of(error) if error else "cancelled"
+        logger.warning("Source %r could not be searched: %s (trace %s)", source.id, why, question.trace_id or "none")
         code = error.code if isinstance(error, KnowledgeError) else "knowledge_internal"
         return SourceOutcome(source_id=source.id, status="failed", code=code, complete=False)
     found, seconds = answer
@@ -90,7 +101,7 @@ def _outcome(
         returned=len(found.hits),
         rounds=found.rounds,
         seconds=seconds,
-        complete=found.exhausted or len(found.hits) >= 1,
+        complete=found.exhausted or len(found.hits) >= question.top_k,
     )
 
 

@@ -5,15 +5,18 @@ system. The tool never raises: what goes wrong is a short typed fact in its JSON
 """
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .caller import ANONYMOUS, ExecutionContext
 from .documents import KnowledgeHit
-from .errors import InvalidWhere
+from .errors import InvalidWhere, place_of
 from .search import KnowledgeSearch
 from .service import KnowledgeService
 from .where import check_where
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 20
@@ -70,7 +73,8 @@ class SearchKnowledgeTool:
                 trace_id=trace_id,
                 for_model=True,
             )
-        except Exception:
+        except Exception as error:
+            logger.warning("search_knowledge failed: %s (trace %s)", place_of(error), trace_id or "none")
             return _failed("unavailable", "The search failed.", retryable=True)
         return _answer(found)
 

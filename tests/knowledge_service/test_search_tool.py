@@ -94,12 +94,16 @@ async def test_a_hidden_source_stays_hidden_when_named(tool: SearchKnowledgeTool
     assert (await asked(tool, {"query": "refund", "sourceIds": ["internal"]}))["count"] == 0
 
 
-async def test_a_failing_service_is_a_short_fact(tool: SearchKnowledgeTool) -> None:
-    """Nothing is raised into an agent's loop and no vendor text comes out."""
+async def test_a_failing_service_is_a_short_fact(tool: SearchKnowledgeTool, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is raised into an agent's loop and no vendor text comes out; the log has the cause and the trace."""
 
     async def broken(*args: object, **options: object) -> None:
         raise RuntimeError("password=hunter2")
 
     tool._service.search = broken  # type: ignore[assignment]
-    answer = await asked(tool, {"query": "refund"})
+    answer = json.loads(await tool.call({"query": "refund"}, caller=ADA, trace_id="trace-7"))
     assert answer == {"status": "unavailable", "error": "The search failed.", "retryable": True}
+    (record,) = caplog.records
+    assert "RuntimeError at" in record.getMessage()
+    assert "trace-7" in record.getMessage()
+    assert "hunter2" not in caplog.text

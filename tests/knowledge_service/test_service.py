@@ -253,6 +253,19 @@ async def test_the_over_fetch_is_bounded() -> None:
     assert (outcome.raw, outcome.returned, outcome.complete) == (64, 0, False)
 
 
+async def test_fewer_hits_than_asked_for_at_the_bound_are_said_to_be_not_all() -> None:
+    """One readable hit of five is no complete answer when the index held more than was looked at."""
+    host = Host(limits=SearchLimits(max_candidates=64))
+    host.service.register_source(declared())
+    host.rows(1)
+    host.rows(300, public=False, start=1)
+    await host.service.reindex_source("articles")
+    (outcome,) = (await host.service.search("refund", execution_context=ADA, top_k=5)).sources
+    assert (outcome.raw, outcome.returned, outcome.complete) == (64, 1, False)
+    (outcome,) = (await host.service.search("refund", execution_context=ADA, top_k=1)).sources
+    assert (outcome.returned, outcome.complete) == (1, True)
+
+
 async def test_nobody_reads_nothing_and_no_lookup_is_made(host: Host) -> None:
     """Missing identity is an answer of its own."""
     for nobody in (None, ANONYMOUS, ExecutionContext(user_id="  ", roles=frozenset({"agent"}))):
@@ -417,6 +430,18 @@ async def test_one_deadline_holds_for_all_sources_and_the_rest_is_named(host: Ho
     assert len(found.hits) == 3
     assert found.partial
     await let_go()
+
+
+async def test_a_source_that_fails_is_logged_with_its_cause_and_trace(
+    host: Host, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever operates the service finds the line of code and the search; what the vendor said stays out of the log."""
+    await mixed(host, "broken")
+    await host.service.search("refund", execution_context=ADA, trace_id="trace-7")
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith("Source 'broken' could not be searched: IndexFailed at ")
+    assert line.endswith("(trace trace-7)")
+    assert "hunter2" not in caplog.text
 
 
 async def test_ranks_are_fused_because_scores_are_not_comparable(host: Host) -> None:
