@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import aclosing
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -79,10 +80,12 @@ class JsonClient:
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise InvalidRetrievalResult(self._provider, "a compressed body that was not asked for")
         data = bytearray()
-        async for chunk in response.aiter_raw():
-            data += chunk
-            if len(data) > self._max_bytes:
-                raise InvalidRetrievalResult(self._provider, f"more than {self._max_bytes} bytes")
+        chunks = response.aiter_raw()
+        async with aclosing(chunks):  # a reading given up is ended here, not when memory is cleaned up
+            async for chunk in chunks:
+                data += chunk
+                if len(data) > self._max_bytes:
+                    raise InvalidRetrievalResult(self._provider, f"more than {self._max_bytes} bytes")
         return bytes(data)
 
     def _client(self) -> httpx2.AsyncClient:

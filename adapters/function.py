@@ -48,6 +48,8 @@ class FunctionProvider:
     ) -> None:
         if not callable(function):
             raise TypeError(f"FunctionProvider needs a function of (request, context), not {type(function).__name__}")
+        if _yields(function):
+            raise TypeError("FunctionProvider needs a function that returns its results; this one yields them")
         self._function = function
         self._is_async = _returns_awaitable(function)
         self._description = description(key, label, filters=filters, scores=scores)
@@ -86,8 +88,16 @@ class FunctionProvider:
 
 
 def _returns_awaitable(function: Callable[..., Any]) -> bool:
-    called = getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is inspected
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+    return any(map(inspect.iscoroutinefunction, _bodies(function)))
+
+
+def _yields(function: Callable[..., Any]) -> bool:
+    return any(inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body) for body in _bodies(function))
+
+
+def _bodies(function: Callable[..., Any]) -> tuple[Any, Any]:
+    """The function itself, and what is run when it is an object that can be called."""
+    return function, getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is inspected
 
 
 class _FunctionConfig(NamedConfig):
