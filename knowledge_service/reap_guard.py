@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from .adapter import AdapterContext, KnowledgeAdapter
-from .errors import UnknownAdapter
+from .errors import UnknownAdapter, place_of
 from .events import ReapGuarded
 from .indexing import IndexWriter
 from .service import KnowledgeService
@@ -69,7 +69,8 @@ class ReapGuard:
             await self._writer.remove(adapter, [source.document_id(record) for record in records], context)
         except Exception as error:
             if len(records) == 1:
-                logger.warning("A row of source %r is kept: its document is not gone", source.id, exc_info=error)
+                why = place_of(error)
+                logger.warning("A row of source %r is kept: its document is not gone (%s)", source.id, why)
                 return set(records)
             half = len(records) // 2
             first = await self._removed_or_kept(source, adapter, records[:half])

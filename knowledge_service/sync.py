@@ -13,7 +13,7 @@ from .adapter import AdapterContext
 from .caller import SYSTEM
 from .changes import EVERY_RECORD, RecordChange, change_from
 from .documents import KnowledgeDocument
-from .errors import DocumentRefused, IndexFailed, RecordBehind
+from .errors import DocumentRefused, IndexFailed, RecordBehind, place_of
 from .events import Synced, SyncFailed
 from .indexing import IndexWriter
 from .service import KnowledgeService
@@ -153,7 +153,7 @@ class SyncWorker:
         code = error.code if isinstance(error, KnowledgeError) else late
         away = isinstance(error, TimeoutError) or (isinstance(error, KnowledgeError) and error.retryable)
         away = away and not isinstance(error, RecordBehind)
-        logger.warning("Sync of %d records of %r failed: %s", len(claims), object_name, code, exc_info=error)
+        logger.warning("Sync of %d records of %r failed: %s, %s", len(claims), object_name, code, place_of(error))
         self._batch = max(1, self._batch // 2)
         if len(claims) > 1 and not away:
             # One record may spoil the batch: each half is tried by itself until it stands alone.

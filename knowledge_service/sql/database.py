@@ -12,7 +12,8 @@ _BUSY_SECONDS = 10
 def open_database(url: str) -> AsyncEngine:
     """An engine for ``sqlite:///path`` or ``postgresql://...``. Raises `ValueError` for any other database.
 
-    SQLite is set to write ahead and to wait for a busy file: readers and the one writer do not stop each other.
+    SQLite is set to write ahead and to wait for a busy file: readers and the one writer do not stop each other. Errors
+    do not repeat the values of a statement: these are words of documents and of questions.
     """
     parsed = sa.make_url(url)
     backend = parsed.get_backend_name()
@@ -21,8 +22,8 @@ def open_database(url: str) -> AsyncEngine:
     if "+" not in parsed.drivername:
         parsed = parsed.set(drivername=_DRIVERS[backend])
     if backend != "sqlite":
-        return create_async_engine(parsed, pool_pre_ping=True)
-    engine = create_async_engine(parsed, connect_args={"timeout": _BUSY_SECONDS})
+        return create_async_engine(parsed, pool_pre_ping=True, hide_parameters=True)
+    engine = create_async_engine(parsed, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
     sa.event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     sa.event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine

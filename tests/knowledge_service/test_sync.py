@@ -137,6 +137,22 @@ async def test_a_failing_index_fails_no_write_and_loses_no_change(desk: Any, fai
     assert await desk.indexed() == ["articles:1"]
 
 
+async def test_a_failed_sync_is_logged_with_its_place_and_without_anybodys_words(
+    desk: Any, failing: FailingIndex, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither what the vendor said nor the text of a row is in the log, wherever the failure came from."""
+    failing.error = IndexFailed("index", "is down")
+    failing.error.__cause__ = OSError("401 for key hunter2")
+    await desk.put(1, "confidential")
+    await desk.worker.step()
+    assert "Sync of 1 records of 'article' failed: knowledge_index_failed, OSError" in caplog.text
+    assert "hunter2" not in caplog.text
+    broken = sa.insert(desk.table).values(id=1, body="confidential")
+    with pytest.raises(sa.exc.IntegrityError) as refused:
+        await desk.write(broken)
+    assert "confidential" not in str(refused.value)
+
+
 async def test_an_index_that_names_a_time_is_left_alone_until_then(desk: Any, failing: FailingIndex) -> None:
     """Retry-After is honoured even when the back-off is shorter."""
     failing.error = IndexFailed("index", "is busy", retry_after_seconds=60)
