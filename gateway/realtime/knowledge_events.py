@@ -68,4 +68,4 @@ def _sources(outcome: ToolOutcome) -> list[Event]:
     ]
 
 
-__all__ = ["completed", "started", "superseded"]
+__all__ = ["completed", "prefetch", "slow", "started", "superseded"]
