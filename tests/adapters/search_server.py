@@ -76,8 +76,15 @@ def make_server(events: list[str] | None = None) -> MCPServer:
     return server
 
 
+class Said(list[str]):
+    """Events of a server that is a process of its own: each is a line on standard output."""
+
+    def append(self, event: str) -> None:
+        print(event, flush=True)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "http":
-        make_server().run("streamable-http", port=int(sys.argv[2]), json_response=sys.argv[3:] == ["json"])
+        make_server(Said()).run("streamable-http", port=int(sys.argv[2]), json_response=sys.argv[3:] == ["json"])
     else:
         make_server().run("stdio")
