@@ -123,7 +123,7 @@ export function cardsOf(turn) {
     const citation = cited.get(source.citation);
     const [file, place] = placeOf(source.locator ?? "");
     const key = citation?.uri ?? `${source.title} ${file}`;
-    const card = cards.get(key) ?? { title: source.title, file, uri: citation?.uri, snippet: citation?.snippet, places: [] };
+    const card = cards.get(key) ?? { title: source.title, file, uri: citation?.uri, snippet: wordsOf(citation?.snippet, source.title, place), places: [] };
     if (place && place !== card.title && !card.places.includes(place)) card.places.push(place);
     cards.set(key, card);
   }
@@ -131,6 +131,12 @@ export function cardsOf(turn) {
     if (!cards.has(uri)) cards.set(uri, { title, uri, snippet, file: "", places: [] });
   }
   return [...cards.values()];
+}
+
+// A passage may open with the headings that it stands under; the card shows these already.
+function wordsOf(snippet, title, place) {
+  const headings = `${title} > ${place} `;
+  return snippet?.startsWith(headings) ? snippet.slice(headings.length) : snippet;
 }
 
 // "/somewhere/report.pdf#Results" is shown as the file's name and the place in it.

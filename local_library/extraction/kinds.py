@@ -137,7 +137,7 @@ def _unknown(content: bytes) -> Unreadable:
 
     try:
         guesses = puremagic.magic_string(content[:4_096])
-        what = f"is {guesses[0].name}" if guesses and guesses[0].name else "is of an unknown kind"
+        what = f"is of the kind {guesses[0].name!r}" if guesses and guesses[0].name else "is of an unknown kind"
     except (puremagic.PureError, ValueError, IndexError):
         what = "is of an unknown kind"
     return Unreadable("kind", f"{what}, which the library does not read", "Save it as text, PDF or an Office file")

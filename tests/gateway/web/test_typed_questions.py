@@ -91,3 +91,12 @@ async def test_everything_can_be_done_with_the_keyboard(serve: Serve, open_page:
     for control in await page.locator("button:visible, input:visible, textarea:visible").all():
         snapshot = await control.aria_snapshot()
         assert re.search(r'^- \W?\w+ "[^"]+"', snapshot), snapshot
+
+
+async def test_a_card_does_not_repeat_the_headings_that_it_shows(serve: Serve, open_page: OpenPage) -> None:
+    """The words of the source begin with what it says, for its title and section stand above and below."""
+    gateway = await serve(library=HANDBOOK)
+    page = await open_page(gateway.http_url)
+    await ask(page, "How many reviewers does a release need?")
+    await turn(page, 1)
+    assert (await page.inner_text(".card .snippet")).startswith("Every release needs two reviewers.")

@@ -111,6 +111,13 @@ def test_a_mislabelled_or_unknown_file_is_refused(
     assert refused(extractor, name, content).reason_code == code
 
 
+def test_a_picture_is_refused_in_a_whole_sentence(extractor: LimitedExtractor) -> None:
+    """What the file is comes from a table of names without articles, so it stands in quotation marks."""
+    picture = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"
+    said = str(refused(extractor, "a.png", picture))
+    assert "is of the kind 'Portable Network Graphics file', which the library does not read" in said
+
+
 def test_a_pdf_that_unpacks_to_gigabytes_is_ended(extractor: LimitedExtractor) -> None:
     """The bomb costs its child process, not this one."""
     bomb = flate_bomb(700_000_000)
