@@ -287,7 +287,13 @@ def test_a_response_made_by_hand_is_cleaned_too() -> None:
     assert shown["results"] == [{"n": 1, "title": "T", "content": "ab", "locator": "p.1"}]
 
 
-ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60) | st.text('"\\{}[]:,\n<>/\u2028', max_size=60)
+ANY_TEXT = (
+    st.text(st.characters(exclude_categories=()), max_size=60)
+    | st.text('"\\{}[]:,\n<>/\u2028', max_size=60)
+    | st.sampled_from(
+        ["See https://docs.example.com/a?b=c#d for more.", "(ftp://a.example/b)", "去 http://例え.jp/路径 看"]
+    )
+)
 ANY_RESULT = st.builds(
     lambda content, times, title, locator, citation: CitedResult(
         id="r", content=content * times, citation=citation, source=Source(title=title, locator=locator)
