@@ -73,6 +73,8 @@ class TurnTimes:
     def mark(self, name: str, turn_id: str) -> None:
         """Note the first time that something happened in a turn: ``prefetch``, ``call``, ``result``."""
         span = self._begun(turn_id)
+        if name in ("call", "result"):
+            self._moments.pop("answer", None)  # what was said before the result announced it and answered nothing
         if name not in self._moments:
             self._moments[name] = self._clock()
             span.add_event(f"earpiece.{name}")
@@ -86,27 +88,30 @@ class TurnTimes:
                 self._spoken(event.get("response_id") in self._holding)
             case "response.done" if _response(event).get("id") in self._holding:
                 self._holding.discard(_response(event).get("id"))
-            case "response.done" if "answer" in self._moments:
+            case "response.done" if "answer" in self._moments and not self._looking_up:
                 self.end()
 
     def end(self) -> None:
         """The turn is over: tell of it, and close its span."""
         if self._span is None:
             return
+        if self._asked_at and "answer" in self._moments:
+            self._instruments.answer.record(self._moments["answer"] - self._asked_at)
         if "call" in self._moments:
             self._tell({"type": "knowledge.turn", "turn_id": self._turn, "at_ms": self._at()})
         self._span.end()
         self._span, self._moments = None, {}
 
+    @property
+    def _looking_up(self) -> bool:
+        return "call" in self._moments and "result" not in self._moments
+
     def _spoken(self, holding: bool) -> None:
-        now = self._clock()
-        instruments = self._instruments
-        first = [("first_sound", instruments.first_sound)] + ([] if holding else [("answer", instruments.answer)])
-        for name, histogram in first:
-            if name not in self._moments:
-                self.mark(name, self._turn)
-                if self._asked_at:
-                    histogram.record(now - self._asked_at)
+        if "first_sound" not in self._moments and self._asked_at:
+            self._instruments.first_sound.record(self._clock() - self._asked_at)
+        self.mark("first_sound", self._turn)
+        if not holding:
+            self.mark("answer", self._turn)
 
     def _at(self) -> dict[str, float]:
         start = self._asked_at or min(self._moments.values())

@@ -66,6 +66,7 @@ def test_what_was_looked_up_before_the_end_of_speech_has_a_time_before_it(
     clock.now += 0.5
     times.asked("turn_1")
     times.mark("call", "turn_1")
+    times.mark("result", "turn_1")
     said(times, "resp_1")
     done(times, "resp_1")
     assert told[0]["at_ms"]["prefetch"] == -500.0
@@ -86,3 +87,35 @@ def test_a_new_turn_ends_the_one_before(times: TurnTimes, told: list[dict[str, A
     times.asked("turn_2")
     assert [event["turn_id"] for event in told] == ["turn_1"]
     assert "answer" not in told[0]["at_ms"]
+
+
+def test_words_before_the_call_are_no_answer(times: TurnTimes, clock: Clock, told: list[dict[str, Any]]) -> None:
+    """A model that says it will look something up has not answered, and its turn is not over."""
+    times.asked("turn_2")
+    said(times, "resp_1")
+    clock.now += 1
+    times.mark("call", "turn_2")
+    done(times, "resp_1")
+    assert told == []
+    clock.now += 1
+    times.mark("result", "turn_2")
+    said(times, "resp_2")
+    done(times, "resp_2")
+    (event,) = told
+    assert event["at_ms"] == {"first_sound": 0.0, "call": 1000.0, "result": 2000.0, "answer": 2000.0}
+
+
+def test_words_beside_a_running_call_do_not_end_the_turn(
+    times: TurnTimes, clock: Clock, told: list[dict[str, Any]]
+) -> None:
+    """The response that holds the call may be done long before the lookup is."""
+    times.asked("turn_2")
+    times.mark("call", "turn_2")
+    said(times, "resp_1")
+    done(times, "resp_1")
+    assert told == []
+    clock.now += 1
+    times.mark("result", "turn_2")
+    said(times, "resp_2")
+    done(times, "resp_2")
+    assert told[0]["at_ms"] == {"call": 0.0, "first_sound": 0.0, "result": 1000.0, "answer": 1000.0}
