@@ -248,6 +248,21 @@ async def test_a_session_near_its_limit_moves_to_a_new_one_when_nobody_speaks(mo
         assert (await client.until("gateway.reconnected"))["reason"] == "renewed"
 
 
+async def test_a_session_near_its_limit_stays_while_somebody_speaks(model, open_gateway, dial) -> None:  # type: ignore[no-untyped-def]
+    """A move in the middle of a sentence would lose its beginning."""
+    async with open_gateway(None, upstream=model.url) as gateway, dial(gateway) as client:
+        peer = await model.connection()
+        await peer.send("input_audio_buffer.speech_started", item_id="said")
+        await peer.send("session.created", session={"id": "sess", "expires_at": 1})
+        await client.until("session.created")
+        for _ in range(3):
+            await client.send("input_audio_buffer.append", audio="AAAA")
+            await peer.until("input_audio_buffer.append")
+        assert model.connections.empty()
+        await peer.send("input_audio_buffer.speech_stopped", item_id="said")
+        await model.connection()
+
+
 @pytest.mark.parametrize(
     ("code", "seen"),
     [("invalid_api_key", "model_unauthorized"), ("insufficient_quota", "model_quota_exhausted")],
