@@ -2,13 +2,9 @@
 
 import asyncio
 import json
-import logging
 from typing import Any
 
-import aiohttp
 import pytest
-
-from gateway.owners import token_hash
 
 Event = dict[str, Any]
 ASK = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "How many reviewers?"}]}
@@ -376,29 +372,3 @@ async def test_what_never_ends_is_cut_at_the_drain_limit(model, open_gateway, di
         closing = asyncio.create_task(gateway.aclose())
         assert await client.closed() == 1012
         await closing
-
-
-async def test_neither_side_is_shown_the_key_of_the_other(  # type: ignore[no-untyped-def]
-    model, open_gateway, dial, provider, turn, caplog
-) -> None:
-    """A client's token is in nothing that the model, the client, a log or the metrics get; the model's key neither."""
-    caplog.set_level(logging.DEBUG)
-    bearer = {"Authorization": "Bearer ep_client"}
-    values = {"upstream": model.url, "upstream_key": "sk-model", "metrics": True}
-    values["token_hashes"] = f"ana:{token_hash('ep_client')}"
-    async with (
-        open_gateway(provider, **values) as gateway,
-        dial(gateway, "?knowledge_events=1", headers=bearer) as client,
-        aiohttp.ClientSession(headers=bearer) as http,
-    ):
-        peer = await model.connection()
-        await peer.send("session.created", session={"id": "sess", "tools": []})
-        seen = [await client.next(), await peer.next(), *await looked_up(peer, turn)]
-        seen += [await client.next() for _ in range(3)]
-        async with http.get(f"{gateway.http_url}/metrics") as answer:
-            metrics = await answer.text()
-    request = model.requests[0]
-    assert request.headers["Authorization"] == "Bearer sk-model"
-    assert "earpiece" in metrics
-    assert "ep_client" not in str((request.raw_headers, request.url))
-    assert not [text for text in (json.dumps(seen), metrics, caplog.text) if "ep_client" in text or "sk-model" in text]
