@@ -1,6 +1,7 @@
 """``earpiece mcp``: the knowledge tool for any MCP client, over a pipe or over HTTP."""
 
 import logging
+import socket
 import sys
 from pathlib import Path
 
@@ -80,5 +81,15 @@ async def _over_http(application: GatewayApplication) -> None:
     )
     import uvicorn
 
-    click.echo(f"MCP  http://{settings.host}:{settings.port}/mcp", err=True)
-    await uvicorn.Server(uvicorn.Config(served, host=settings.host, port=settings.port, log_level="warning")).serve()
+    listener = _listener(settings.host, settings.port)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    click.echo(f"MCP  http://{host}:{listener.getsockname()[1]}/mcp", err=True)
+    await uvicorn.Server(uvicorn.Config(served, log_level="warning")).serve([listener])
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Bind before uvicorn does, which would tell a busy port in words of its own."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise Complaint(start_problem(host, port, error)) from error

@@ -86,7 +86,8 @@ async def _serve(application: GatewayApplication) -> int:
     try:
         await application.start()
     except OSError as error:
-        raise Complaint(_start_problem(application, error)) from error
+        settings = application.settings
+        raise Complaint(start_problem(settings.host, settings.port, error)) from error
     try:
         _announce(application)
         await stop.wait()
@@ -105,8 +106,9 @@ def _announce(application: GatewayApplication) -> None:
     click.echo(f"Model      {application.settings.upstream or 'embedded: quotes documents, is no language model'}")
 
 
-def _start_problem(application: GatewayApplication, error: OSError) -> str:
-    place = f"{application.settings.host}:{application.settings.port}"
+def start_problem(host: str, port: int, error: OSError) -> str:
+    """One sentence on why nothing listens at this place."""
+    place = f"{host}:{port}"
     if error.errno == errno.EADDRINUSE:
         return f"{place} is busy. Another gateway may be running; choose another with --port."
     return f"cannot listen on {place}: {error.strerror or error}."

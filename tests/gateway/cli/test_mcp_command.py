@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,21 @@ async def _found(url: str, secret: str) -> str:
         result = await client.call_tool("knowledge", {"query": "notes", "owner_id": "eve"})
     (text,) = (part.text for part in result.content if part.type == "text")
     return str(json.loads(text)["results"][0]["content"])
+
+
+def test_a_busy_port_is_one_clear_line(tmp_path: Path) -> None:
+    """The person learns which port, in our words and with our status."""
+    (tmp_path / "releases.md").write_text("# Releases\n\nEvery release needs two reviewers.\n")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        finished = subprocess.run(
+            [EARPIECE, "mcp", "--http", "--port", port, "--library", str(tmp_path)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert finished.returncode == 1
+    assert finished.stderr.strip() == (
+        f"earpiece: 127.0.0.1:{port} is busy. Another gateway may be running; choose another with --port."
+    )
