@@ -13,7 +13,7 @@ from ..owners import Owners, TokenFile
 from ..settings import GatewaySettings, InvalidSetting
 from .complaint import Complaint
 from .local_gateway import checked_folder, run
-from .serve import named_provider
+from .serve import named_provider, start_problem
 
 
 @click.command()
