@@ -56,6 +56,8 @@ class GatewaySettings:
     max_message_bytes: int = 16 * 2**20
     messages_per_second: float = 1000.0
     bytes_per_second: float = 8 * 2**20
+    owner_messages_per_second: float = 10_000.0
+    owner_bytes_per_second: float = 64 * 2**20
     stalled_seconds: float = 30.0
     ping_seconds: float = 60.0
     drain_seconds: float = 10.0
@@ -113,6 +115,8 @@ _LEAST: dict[str, float] = {
     "max_message_bytes": 1024,
     "messages_per_second": 1,
     "bytes_per_second": 1024,
+    "owner_messages_per_second": 1,
+    "owner_bytes_per_second": 1024,
     "stalled_seconds": 0.001,
     "ping_seconds": 0.001,
     "drain_seconds": 0,

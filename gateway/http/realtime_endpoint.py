@@ -62,6 +62,7 @@ class RealtimeEndpoint:
         self._http: aiohttp.ClientSession | None = None
         self._running: set[_Running] = set()
         self._per_owner: Counter[str] = Counter()
+        self._owner_paces: dict[str, Pace] = {}
         self._draining = False
         self._watch: asyncio.TimerHandle | None = None
 
@@ -89,6 +90,8 @@ class RealtimeEndpoint:
         finally:
             self._per_owner[owner] -= 1
             self._per_owner += Counter()
+            if not self._per_owner[owner]:
+                self._owner_paces.pop(owner, None)
         return socket
 
     async def aclose(self) -> None:
@@ -109,7 +112,7 @@ class RealtimeEndpoint:
 
     async def _run(self, socket: web.WebSocketResponse, request: web.Request, owner: str) -> None:
         running = self._session(socket, request, owner)
-        pace = Pace(self._settings.messages_per_second, self._settings.bytes_per_second)
+        pace = self._pace(owner)
         running.task = asyncio.create_task(running.session.run(pace.texts(socket)))
         self._running.add(running)
         self._watch_stalls()
@@ -127,6 +130,13 @@ class RealtimeEndpoint:
             running.task.cancel()
             self._running.discard(running)
             await _close(running, code)
+
+    def _pace(self, owner: str) -> Pace:
+        settings = self._settings
+        shared = self._owner_paces.setdefault(
+            owner, Pace(settings.owner_messages_per_second, settings.owner_bytes_per_second)
+        )
+        return Pace(settings.messages_per_second, settings.bytes_per_second, shared=shared)
 
     def _session(self, socket: web.WebSocketResponse, request: web.Request, owner: str) -> _Running:
         settings = self._settings

@@ -1,4 +1,4 @@
-"""How fast one client may send. What comes faster is read later; nothing is dropped and nobody is thrown out."""
+"""How fast one client, and all of one owner together, may send. What comes faster is read later; nothing is dropped."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,12 +8,23 @@ from aiohttp import web
 
 
 class Pace:
-    """A bucket for messages and one for bytes, both holding a few seconds' worth."""
+    """A bucket for messages and one for bytes, both holding a few seconds' worth.
 
-    def __init__(self, messages_per_second: float, bytes_per_second: float, *, burst_seconds: float = 2.0) -> None:
+    ``shared`` is a pace that others keep as well: the slower of the two holds.
+    """
+
+    def __init__(
+        self,
+        messages_per_second: float,
+        bytes_per_second: float,
+        *,
+        burst_seconds: float = 2.0,
+        shared: "Pace | None" = None,
+    ) -> None:
         self._messages_per_second = messages_per_second
         self._bytes_per_second = bytes_per_second
         self._burst_seconds = burst_seconds
+        self._shared = shared
         self._ahead = 0.0
 
     def pause_after(self, size: int, now: float) -> float:
@@ -23,7 +34,8 @@ class Pace:
         """
         cost = max(1 / self._messages_per_second, size / self._bytes_per_second)
         self._ahead = max(self._ahead, now) + cost
-        return max(0.0, self._ahead - now - self._burst_seconds)
+        others = self._shared.pause_after(size, now) if self._shared else 0.0
+        return max(others, self._ahead - now - self._burst_seconds)
 
     async def texts(self, socket: web.WebSocketResponse) -> AsyncIterator[str]:
         """Yield the text messages of a socket, no faster than permitted."""

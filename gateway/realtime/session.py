@@ -155,6 +155,7 @@ class RealtimeSession:
     def _renew(self) -> None:
         self._renewal = None
         self._renewing = True
+        self._core.tell({"type": "gateway.renewing", "expires_at": self._model_side.expires_at})
         self._look_for_rest()
 
     def _look_for_rest(self) -> None:

@@ -1,5 +1,6 @@
 """The command line as a person meets it: real processes, real documents, exit statuses and one clear line on errors."""
 
+import asyncio
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -176,5 +178,22 @@ def test_serve_closes_on_a_signal(number: signal.Signals) -> None:
         assert running.stdout is not None
         assert "http://127.0.0.1:" in running.stdout.readline()
         running.send_signal(number)
+        running.communicate(timeout=20)
+        assert running.returncode == 0
+
+
+async def test_a_session_that_is_open_at_sigterm_is_told_that_the_gateway_goes() -> None:
+    """The listener goes first, a session at rest is closed with 1001, and the process ends with status 0."""
+    command = [*EARPIECE, "serve", "--library", str(HANDBOOK), "--port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        assert running.stdout is not None
+        lines = [running.stdout.readline() for _ in range(2)]
+        url = lines[1].split()[1]
+        async with asyncio.timeout(30), aiohttp.ClientSession() as http, http.ws_connect(url) as socket:
+            assert (await socket.receive_json())["type"] == "session.created"
+            running.send_signal(signal.SIGTERM)
+            while (await socket.receive()).type is aiohttp.WSMsgType.TEXT:
+                pass
+            assert socket.close_code == aiohttp.WSCloseCode.GOING_AWAY
         running.communicate(timeout=20)
         assert running.returncode == 0

@@ -25,6 +25,19 @@ def test_no_client_sends_faster_than_it_may_for_long(messages: list[tuple[int, f
         assert size / 10_000 <= now + 2.0 + 1e-6
 
 
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 10_000), st.floats(0, 0.05)), max_size=200))
+def test_no_owner_sends_faster_over_several_connections(messages: list[tuple[bool, int, float]]) -> None:
+    """What all connections of an owner send together stays within the owner's rates plus one burst."""
+    owner, now, size = Pace(100, 10_000, burst_seconds=2.0), 0.0, 0
+    paces = {first: Pace(1000, 100_000, burst_seconds=2.0, shared=owner) for first in (True, False)}
+    for count, (first, length, gap) in enumerate(messages, 1):
+        now += gap
+        now += paces[first].pause_after(length, now)
+        size += length
+        assert count / 100 <= now + 2.0 + 1e-6
+        assert size / 10_000 <= now + 2.0 + 1e-6
+
+
 def test_a_client_within_its_rates_never_waits() -> None:
     """Fifty frames a second are far from any limit."""
     pace = Pace(1000, 8 * 2**20)

@@ -234,11 +234,12 @@ async def test_a_lost_connection_fails_calls_and_is_opened_again(  # type: ignor
 
 
 async def test_a_session_near_its_limit_moves_to_a_new_one_when_nobody_speaks(model, open_gateway, dial) -> None:  # type: ignore[no-untyped-def]
-    """The model's cap on sessions is survived without the client having to do anything."""
+    """The model's cap on sessions is announced, and survived without the client having to do anything."""
     async with open_gateway(None, upstream=model.url) as gateway, dial(gateway, "?knowledge_events=1") as client:
         peer = await model.connection()
         await peer.send("session.created", session={"id": "sess", "expires_at": 1})
         await client.until("session.created")
+        assert (await client.until("gateway.renewing"))["expires_at"] == 1
         fresh = await model.connection()
         await fresh.send("session.created", session={"id": "sess_2"})
         assert (await client.until("gateway.reconnected"))["reason"] == "renewed"
