@@ -184,16 +184,15 @@ def test_serve_closes_on_a_signal(number: signal.Signals) -> None:
 
 async def test_a_session_that_is_open_at_sigterm_is_told_that_the_gateway_goes() -> None:
     """The listener goes first, a session at rest is closed with 1001, and the process ends with status 0."""
-    command = [*EARPIECE, "serve", "--library", str(HANDBOOK), "--port", "0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+    arguments = [*EARPIECE, "serve", "--library", str(HANDBOOK), "--port", "0"]
+    async with asyncio.timeout(60):
+        running = await asyncio.create_subprocess_exec(*arguments, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
         assert running.stdout is not None
-        lines = [running.stdout.readline() for _ in range(2)]
-        url = lines[1].split()[1]
-        async with asyncio.timeout(30), aiohttp.ClientSession() as http, http.ws_connect(url) as socket:
+        lines = [(await running.stdout.readline()).decode() for _ in range(2)]
+        async with aiohttp.ClientSession() as http, http.ws_connect(lines[1].split()[1]) as socket:
             assert (await socket.receive_json())["type"] == "session.created"
             running.send_signal(signal.SIGTERM)
             while (await socket.receive()).type is aiohttp.WSMsgType.TEXT:
                 pass
             assert socket.close_code == aiohttp.WSCloseCode.GOING_AWAY
-        running.communicate(timeout=20)
-        assert running.returncode == 0
+        assert await running.wait() == 0
