@@ -20,11 +20,9 @@ EXTRAS = {
     "mcp": "mcp",
     "http": "httpx2",
     "service": "sqlalchemy",
-    "semantic": "usearch",
     "metrics": "opentelemetry.sdk",
     "watch": "watchfiles",
     "terminal": "textual",
-    "audio": "sounddevice",
     "desktop": "webview",
 }
 
