@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 from knowledge_provider import (
     PROTOCOL_VERSION,
     KnowledgeResult,
+    MetadataValue,
     ProviderDescription,
     ProviderHealth,
     ProviderUnavailable,
@@ -20,7 +21,7 @@ from knowledge_provider import (
 
 from .errors import LibraryError
 from .library import DomainLibrary
-from .records import DocumentInfo, FoundPassage
+from .records import Chunk, DocumentInfo, FoundPassage
 
 _T = TypeVar("_T")
 View = Literal["outline", "passages"]
@@ -137,13 +138,18 @@ def _passage_result(found: FoundPassage) -> KnowledgeResult:
             mime_type=passage.media_type,
             locator=found.locator,
         ),
-        metadata={
-            "coverage": round(found.coverage, 3),
-            "source_content_hash": passage.chunk.source_content_hash,
-            "extractor_id": passage.chunk.extractor_id,
-            "chunker_id": passage.chunk.chunker_id,
-        },
+        metadata=_metadata(found, passage.chunk),
     )
+
+
+def _metadata(found: FoundPassage, derived: Chunk | DocumentInfo) -> dict[str, MetadataValue]:
+    """How much of the question was found, and the lineage, verbatim."""
+    return {
+        "coverage": round(found.coverage, 3),
+        "source_content_hash": derived.source_content_hash,
+        "extractor_id": derived.extractor_id,
+        "chunker_id": derived.chunker_id,
+    }
 
 
 def _card(document: DocumentInfo, found: FoundPassage) -> KnowledgeResult:
@@ -158,12 +164,7 @@ def _card(document: DocumentInfo, found: FoundPassage) -> KnowledgeResult:
             mime_type=document.media_type,
             locator=document.path,
         ),
-        metadata={
-            "coverage": round(found.coverage, 3),
-            "source_content_hash": document.source_content_hash,
-            "extractor_id": document.extractor_id,
-            "chunker_id": document.chunker_id,
-        },
+        metadata=_metadata(found, document),
     )
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -10,10 +9,11 @@ import click
 import platformdirs
 
 from ..application import GatewayApplication, create_gateway_application
-from ..settings import GatewaySettings, InvalidSetting
+from ..settings import GatewaySettings
 from .complaint import Complaint
 from .desktop_window import Window, browser_window, chromium_browser, webview_window
 from .local_gateway import checked_folder, run
+from .running import running
 
 
 @click.command()
@@ -28,12 +28,7 @@ from .local_gateway import checked_folder, run
 )
 def desktop(library: Path | None, upstream: str | None, port: int, window: str) -> None:
     """Open the page in a window of its own. Closing the window ends the gateway, and the other way round."""
-    try:
-        settings = GatewaySettings.from_environment(
-            port=port, upstream=upstream, domain_library=True, drain_seconds=1.0
-        )
-    except InvalidSetting as error:
-        raise Complaint(str(error)) from error
+    settings = GatewaySettings.from_environment(port=port, upstream=upstream, domain_library=True, drain_seconds=1.0)
     opener = _opener(window)
     folder = checked_folder(library) if library else None
     sys.exit(run(_desktop(create_gateway_application(library=folder, settings=settings), opener)))
@@ -51,19 +46,9 @@ def _opener(window: str) -> Window:
 
 
 async def _desktop(application: GatewayApplication, window: Window) -> int:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        await application.start()
-    except OSError as error:
-        raise Complaint(f"cannot listen on port {application.settings.port}: {error.strerror or error}.") from error
-    try:
+    async with running(application) as stop:
         click.echo(f"Window on {application.http_url}/", err=True)
         return await _until_closed(window, application.http_url, stop)
-    finally:
-        await application.aclose()
 
 
 async def _until_closed(window: Window, url: str, stop: asyncio.Event) -> int:

@@ -10,10 +10,11 @@ import click
 from ..application import GatewayApplication, create_gateway_application
 from ..hosts.missing_package import MissingHostPackage
 from ..owners import Owners, TokenFile
-from ..settings import GatewaySettings, InvalidSetting
+from ..settings import GatewaySettings
 from .complaint import Complaint
 from .local_gateway import checked_folder, run
-from .serve import named_provider, start_problem
+from .running import start_problem
+from .serve import named_provider
 
 
 @click.command()
@@ -40,14 +41,10 @@ def mcp(
     logging.basicConfig(level="WARNING", stream=sys.stderr)  # standard output belongs to the protocol
     if bool(provider) == bool(library):
         raise Complaint("name one source of knowledge: --library FOLDER or --provider NAME.")
-    try:
-        settings = GatewaySettings.from_environment(host=host, port=port, tokens_file=tokens_file)
-        mounted = named_provider(provider, provider_config) if provider else None
-        application = create_gateway_application(
-            mounted, library=checked_folder(library) if library else None, settings=settings
-        )
-    except InvalidSetting as error:
-        raise Complaint(str(error)) from error
+    settings = GatewaySettings.from_environment(host=host, port=port, tokens_file=tokens_file)
+    mounted = named_provider(provider, provider_config) if provider else None
+    folder = checked_folder(library) if library else None
+    application = create_gateway_application(mounted, library=folder, settings=settings)
     sys.exit(run(_serve(application, http=http)))
 
 

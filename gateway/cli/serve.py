@@ -1,10 +1,7 @@
 """``earpiece serve``: the gateway, until it is told to stop."""
 
-import asyncio
-import errno
 import json
 import logging
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,9 +11,10 @@ import click
 from knowledge_provider import KnowledgeRetrievalProvider
 
 from ..application import GatewayApplication, create_gateway_application
-from ..settings import GatewaySettings, InvalidSetting
+from ..settings import GatewaySettings
 from .complaint import Complaint
 from .local_gateway import checked_folder, run
+from .running import running
 
 
 @click.command()
@@ -48,15 +46,12 @@ def serve(
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
     if provider and library:
         raise Complaint("--provider and --library exclude each other: one gateway mounts one provider.")
-    try:
-        settings = GatewaySettings.from_environment(
-            host=host, port=port, upstream=upstream, tokens_file=tokens_file, metrics=metrics
-        )
-        mounted = named_provider(provider, provider_config) if provider else None
-        folder = checked_folder(library) if library else None
-        application = create_gateway_application(mounted, library=folder, settings=settings)
-    except InvalidSetting as error:
-        raise Complaint(str(error)) from error
+    settings = GatewaySettings.from_environment(
+        host=host, port=port, upstream=upstream, tokens_file=tokens_file, metrics=metrics
+    )
+    mounted = named_provider(provider, provider_config) if provider else None
+    folder = checked_folder(library) if library else None
+    application = create_gateway_application(mounted, library=folder, settings=settings)
     sys.exit(run(_serve(application)))
 
 
@@ -79,21 +74,10 @@ def _config(path: Path) -> dict[str, Any]:
 
 
 async def _serve(application: GatewayApplication) -> int:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        await application.start()
-    except OSError as error:
-        settings = application.settings
-        raise Complaint(start_problem(settings.host, settings.port, error)) from error
-    try:
+    async with running(application) as stop:
         _announce(application)
         await stop.wait()
         click.echo("Closing: answers in flight are settled first.", err=True)
-    finally:
-        await application.aclose()
     return 0
 
 
@@ -104,11 +88,3 @@ def _announce(application: GatewayApplication) -> None:
     click.echo(f"Realtime   {application.url}")
     click.echo(f"Knowledge  {knowledge}")
     click.echo(f"Model      {application.settings.upstream or 'embedded: quotes documents, is no language model'}")
-
-
-def start_problem(host: str, port: int, error: OSError) -> str:
-    """One sentence on why nothing listens at this place."""
-    place = f"{host}:{port}"
-    if error.errno == errno.EADDRINUSE:
-        return f"{place} is busy. Another gateway may be running; choose another with --port."
-    return f"cannot listen on {place}: {error.strerror or error}."
