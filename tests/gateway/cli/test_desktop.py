@@ -14,6 +14,7 @@ import pytest
 from playwright.async_api import Page, async_playwright
 
 from gateway.cli.desktop_window import allow_microphone
+from tests.gateway.cli.attached import attached
 from tests.gateway.cli.virtual_screen import picture, virtual_screen
 from tests.gateway.web.browser import HANDBOOK, ask, installed, text_of, turn
 
@@ -47,17 +48,8 @@ async def window_of(process: asyncio.subprocess.Process, data: Path) -> AsyncIte
     assert process.stderr is not None
     async with asyncio.timeout(60):
         assert b"Window on http://127.0.0.1:" in await process.stderr.readline()
-        active = data / "earpiece" / "desktop" / "DevToolsActivePort"
-        # Another program writes it, so there is no event to wait for.
-        while not await asyncio.to_thread(lambda: active.exists() and active.read_text().count("\n") == 1):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-        port = (await asyncio.to_thread(active.read_text)).split()[0]
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{port}")
-        page = browser.contexts[0].pages[0]
-        page.set_default_timeout(15_000)
-        await page.wait_for_selector("#state-model:not([hidden])")
-        yield page
+        yield await attached(playwright, data / "earpiece" / "desktop")
 
 
 async def test_a_window_answers_may_use_the_microphone_and_ends_with_its_gateway(tmp_path: Path) -> None:

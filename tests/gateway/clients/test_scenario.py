@@ -17,6 +17,7 @@ from gateway.cli.desktop_window import browser_window
 from gateway.settings import GatewaySettings
 from knowledge_provider import KnowledgeResult, RetrievalContext, RetrievalRequest
 from local_library import DomainLibrary, LocalDomainKnowledgeProvider
+from tests.gateway.cli.attached import attached
 from tests.gateway.cli.virtual_screen import virtual_screen
 from tests.gateway.clients.clients import Client, PageClient, SdkClient, TerminalClient
 from tests.gateway.web.browser import installed
@@ -92,7 +93,7 @@ async def page(stage: Stage) -> AsyncIterator[Client]:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = await playwright.chromium.launch(executable_path=installed("chromium"), args=flags)
         opened = await browser.new_page()
-        opened.set_default_timeout(15_000)
+        opened.set_default_timeout(30_000)
         await opened.goto(stage.gateway.http_url)
         await opened.wait_for_selector("#state-model:not([hidden])")
         yield PageClient(opened)
@@ -118,24 +119,10 @@ async def desktop(stage: Stage) -> AsyncIterator[Client]:
         window = browser_window(installed("chromium"), profile, flags)
         process = await window(stage.gateway.http_url)
         try:
-            browser = await playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{await debugging_port(profile)}")
-            opened = browser.contexts[0].pages[0]
-            opened.set_default_timeout(15_000)
-            await opened.wait_for_selector("#state-model:not([hidden])")
-            yield PageClient(opened)
+            yield PageClient(await attached(playwright, profile))
         finally:
             process.terminate()
             await process.wait()
-
-
-async def debugging_port(profile: Path) -> int:
-    """The port that the browser has written down; it is another program, so there is no event to wait for."""
-    active = profile / "DevToolsActivePort"
-    for _ in range(300):
-        if await asyncio.to_thread(active.exists) and (lines := (await asyncio.to_thread(active.read_text)).split()):
-            return int(lines[0])
-        await asyncio.sleep(0.1)
-    pytest.fail("the browser did not start")
 
 
 async def play(client: Client, stage: Stage, steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
