@@ -231,10 +231,10 @@ class IndexWriting:
         made = tantivy.Document()
         made.add_text("document", entry.document_id)
         made.add_unsigned("passage", entry.passage_id)
-        made.add_text("body", " ".join(entry.text.body))
+        made.add_text("body", entry.text.body)
         made.add_text("head", " ".join(entry.head))
-        made.add_text("gram", " ".join(entry.text.gram))
-        made.add_text("phon", " ".join(entry.text.phon))
+        made.add_text("gram", entry.text.gram)
+        made.add_text("phon", entry.text.phon)
         lineage = {
             "key": f"{self._owner_tag}||{entry.chunk_id}",
             "source_content_hash": entry.source_content_hash,

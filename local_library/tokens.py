@@ -41,11 +41,11 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The tokens of a text for each field of the index, in reading order."""
+    """The tokens of a text for each field of the index, in reading order, separated by blanks."""
 
-    body: list[str]
-    gram: list[str]
-    phon: list[str]
+    body: str
+    gram: str
+    phon: str
 
 
 def normalized(text: str) -> str:
@@ -96,22 +96,32 @@ def analysis(text: str, language: str | None = None) -> Analysis:
     plain = normalized(text)
     spoken = language or detected_language(plain)
     body: list[str] = []
-    content: list[str] = []
+    gram: list[str] = []
+    codes: list[str] = []
     for run, is_unspaced in _runs(plain):
         if is_unspaced:
             body += [term.token for term in _unspaced_terms(run)]
-        else:
-            body.append(stem(run, spoken))
-            if run not in STOP_WORDS:
-                content.append(run)
-    return Analysis(body, [gram for word in content for gram in grams(word)], sounds(content))
+            continue
+        token, its_grams, code = _forms(run, spoken)
+        body.append(token)
+        if its_grams:
+            gram.append(its_grams)
+            codes.append(code)
+    return Analysis(" ".join(body), " ".join(gram), " ".join(_with_joined(codes)))
+
+
+@lru_cache(maxsize=65_536)
+def _forms(word: str, language: str) -> tuple[str, str, str]:
+    """The stem, the grams and the sound of a ``word``, made once for all its occurrences; stop words have a stem only."""
+    if word in STOP_WORDS:
+        return stem(word, language), "", ""
+    return stem(word, language), " ".join(grams(word)), sound(word)
 
 
 def _runs(plain: str) -> Iterator[tuple[str, bool]]:
     """The words of ``plain`` and its runs of unspaced script; plain ASCII, the common case, is cut much faster."""
     if plain.isascii():
-        for word in _ASCII_WORDS.findall(plain):
-            yield word[:_LONGEST_WORD], False
+        yield from ((word[:_LONGEST_WORD], False) for word in _ASCII_WORDS.findall(plain))
         return
     for run in _RUNS.finditer(plain):
         is_unspaced = run.lastgroup == "unspaced"
@@ -138,7 +148,10 @@ def grams(word: str) -> tuple[str, ...]:
 
 def sounds(words: list[str]) -> list[str]:
     """How Latin ``words`` sound, one by one and joined with their neighbour, since recognizers move word borders."""
-    codes = [sound(word) for word in words]
+    return _with_joined([sound(word) for word in words])
+
+
+def _with_joined(codes: list[str]) -> list[str]:
     joined = [left + right for left, right in pairwise(codes) if left and right]
     return [code for code in codes if code] + joined
 

@@ -23,7 +23,7 @@ def test_words_are_stemmed_and_unspaced_scripts_give_characters_and_pairs(
     text: str, language: str, tokens: list[str]
 ) -> None:
     """Each script is cut as it is written."""
-    assert analysis(text, language).body == tokens
+    assert analysis(text, language).body.split() == tokens
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,18 @@ def test_korean_words_give_pairs() -> None:
 def test_any_text_is_cut_alike_by_all_three_ways(text: str) -> None:
     """Index, query and judgement see the same tokens, whatever the text holds."""
     body = [term.token for term in terms(text, "english")]
-    assert analysis(text, "english").body == body
+    assert analysis(text, "english").body.split() == body
     assert held(text, "english").tokens == frozenset(body)
     assert not any(" " in token or not token for token in body)
+
+
+@given(st.text(max_size=100))
+def test_grams_and_sounds_are_those_of_the_words_that_say_something(text: str) -> None:
+    """What is made once for a word is what its grams and its sound are, in the order of the text."""
+    words = [term.word for term in terms(text, "english") if not term.unspaced and not term.stop]
+    made = analysis(text, "english")
+    assert made.gram.split() == [gram for word in words for gram in grams(word)]
+    assert made.phon.split() == sounds(words)
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=100))
