@@ -8,7 +8,7 @@ from .records import Chunk, DocumentInfo, Heading, Passage, QuarantinedFile
 
 _DOCUMENTS = """
 SELECT d.document_id, d.owner_id, d.path, e.title, e.summary, v.media_type, v.size, v.number, v.source_content_hash,
-    e.extractor_id, e.chunker_id, e.passages, v.imported_at, e.headings, e.warnings, e.uri,
+    e.extractor_id, e.chunker_id, e.passages, v.imported_at, e.headings, e.warnings, e.uri, e.pages,
     coalesce(s.text, '') AS derived
 FROM documents d
 JOIN versions v ON v.owner_id = d.owner_id AND v.version_id = d.current_version_id
@@ -142,6 +142,7 @@ def _document(row: sqlite3.Row) -> DocumentInfo:
         warnings=tuple(json.loads(row["warnings"])),
         derived_summary=row["derived"],
         uri=row["uri"],
+        pages=row["pages"],
     )
 
 

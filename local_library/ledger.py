@@ -63,7 +63,7 @@ class UnitOfWork:
         """Store what was derived from a version; what was derived from the document's versions before goes."""
         self._forget_derived(document_id)
         self._connection.execute(
-            "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self._owner,
                 version_id,
@@ -77,6 +77,7 @@ class UnitOfWork:
                 language,
                 len(chunks),
                 extracted.uri,
+                extracted.pages,
             ),
         )
         self._connection.executemany(

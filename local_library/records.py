@@ -33,7 +33,8 @@ class Segment:
 class ExtractedText:
     """What an extractor made of a version's bytes. ``warnings`` say what could not be carried over.
 
-    ``uri`` is where the document says it is published, if it does.
+    ``uri`` is where the document says it is published, if it does. ``pages`` counts pages, slides, sheets or chapters;
+    0 for a kind that has none.
     """
 
     source_content_hash: str
@@ -42,6 +43,7 @@ class ExtractedText:
     segments: tuple[Segment, ...]
     warnings: tuple[str, ...] = ()
     uri: str = ""
+    pages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,11 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """What the library says of a document. Sizes in bytes, times in seconds since 1970."""
+    """What the library says of a document. Sizes in bytes, times in seconds since 1970.
+
+    ``pages`` counts its pages, slides, sheets or chapters; 0 where its kind has none, or where it was imported before
+    they were counted.
+    """
 
     document_id: str
     owner_id: str
@@ -90,6 +96,7 @@ class DocumentInfo:
     warnings: tuple[str, ...] = ()
     derived_summary: str = ""
     uri: str = ""
+    pages: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _TABLES = """
 CREATE TABLE documents (
@@ -26,6 +26,7 @@ CREATE TABLE extractions (
     owner_id TEXT NOT NULL, version_id TEXT NOT NULL, source_content_hash TEXT NOT NULL, extractor_id TEXT NOT NULL,
     chunker_id TEXT NOT NULL, title TEXT NOT NULL, summary TEXT NOT NULL, headings TEXT NOT NULL,
     warnings TEXT NOT NULL, language TEXT NOT NULL, passages INTEGER NOT NULL, uri TEXT NOT NULL,
+    pages INTEGER NOT NULL,
     PRIMARY KEY (owner_id, version_id),
     FOREIGN KEY (owner_id, version_id) REFERENCES versions (owner_id, version_id)
 ) WITHOUT ROWID;
@@ -74,7 +75,11 @@ CREATE TABLE index_work (
 """
 
 
-_FROM_1 = "ALTER TABLE extractions ADD COLUMN uri TEXT NOT NULL DEFAULT '';"
+_STEPS = {
+    1: "ALTER TABLE extractions ADD COLUMN uri TEXT NOT NULL DEFAULT '';",
+    2: "ALTER TABLE extractions ADD COLUMN pages INTEGER NOT NULL DEFAULT 0;",
+}
+"""What brings the records of a version to the next one."""
 
 
 def connected(path: Path) -> sqlite3.Connection:
@@ -93,12 +98,10 @@ def prepare(connection: sqlite3.Connection) -> None:
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found == SCHEMA_VERSION:
         return
-    if found == 1:
-        connection.executescript(f"BEGIN IMMEDIATE; {_FROM_1} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
-        return
-    if found != 0:
+    if found != 0 and found not in _STEPS:
         raise sqlite3.DatabaseError(f"it has schema {found}, this program reads {SCHEMA_VERSION}")
-    connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    steps = " ".join(_STEPS[version] for version in range(found, SCHEMA_VERSION)) if found else _TABLES
+    connection.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
 
 
 __all__ = ["SCHEMA_VERSION", "connected", "prepare"]

@@ -27,7 +27,9 @@ def extract_book(content: bytes, writer: SegmentWriter) -> None:
     package = safe_xml(_part(archive, package_path))
     writer.title = " ".join((package.findtext(".//dc:title", "", _NAMES) or "").split())
     hrefs = {item.get("id"): item.get("href") for item in package.iterfind(".//o:manifest/o:item", _NAMES)}
-    for reference in package.iterfind(".//o:spine/o:itemref", _NAMES):
+    spine = package.findall(".//o:spine/o:itemref", _NAMES)
+    writer.pages = len(spine)
+    for reference in spine:
         href = hrefs.get(reference.get("idref"))
         if href:
             _write_chapter(archive, posixpath.join(posixpath.dirname(package_path), unquote(href)), writer)

@@ -129,6 +129,7 @@ def _extracted(answer: dict[str, Any]) -> ExtractedText:
         segments,
         tuple(answer["warnings"]),
         answer["uri"],
+        answer["pages"],
     )
 
 

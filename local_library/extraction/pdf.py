@@ -24,6 +24,7 @@ def extract_pdf(content: bytes, writer: SegmentWriter) -> None:
     """Write the segments of a PDF. Pages without text are named; a file of such pages only is refused."""
     document = _opened(content)
     writer.title = _metadata(document, "Title")
+    writer.pages = len(document)
     bookmarks = _bookmarks(document)
     silent: list[int] = []
     for number in range(len(document)):

@@ -39,7 +39,13 @@ def read(path: str, content: bytes, source_content_hash: str, *, seconds: float)
     except Enough as bound:
         writer.warn(str(bound))
     extracted = ExtractedText(
-        source_content_hash, extractor_id, writer.title, tuple(writer.segments), tuple(writer.warnings), writer.uri
+        source_content_hash,
+        extractor_id,
+        writer.title,
+        tuple(writer.segments),
+        tuple(writer.warnings),
+        writer.uri,
+        writer.pages,
     )
     return extracted, kind.media_type
 

@@ -20,6 +20,7 @@ class SegmentWriter:
     warnings: list[str] = field(default_factory=list)
     title: str = ""
     uri: str = ""
+    pages: int = 0
     deadline: float = float("inf")
     _characters: int = 0
 

@@ -31,6 +31,7 @@ def extract_sheets(content: bytes, writer: SegmentWriter) -> None:
         raise Unreadable("encrypted", "is protected by a password", "Save it without a password") from error
     except python_calamine.CalamineError as error:
         raise Unreadable("damaged", "is damaged or cut off", "Save it again from its program") from error
+    writer.pages = len(book.sheet_names)
     for name in book.sheet_names:
         try:
             sheet = book.get_sheet_by_name(name)

@@ -21,6 +21,7 @@ def extract_slides(content: bytes, writer: SegmentWriter) -> None:
     writer.title = (presentation.core_properties.title or "").strip()
     if writer.title == "PowerPoint Presentation":
         writer.title = ""
+    writer.pages = len(presentation.slides)
     for number, slide in enumerate(presentation.slides, start=1):
         place = f"slide={number}"
         title = slide.shapes.title

@@ -12,12 +12,17 @@ def columns(connection: sqlite3.Connection) -> list[str]:
     return [row["name"] for row in connection.execute("PRAGMA table_info(extractions)")]
 
 
-def test_a_store_of_version_1_gains_the_new_column_and_keeps_its_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "added_since"), [(1, ["uri", "pages"]), (2, ["pages"])])
+def test_a_store_of_an_earlier_version_gains_the_new_columns_and_keeps_its_rows(
+    tmp_path: Path, version: int, added_since: list[str]
+) -> None:
     """Nobody imports their documents again because of an update."""
     connection = connected(tmp_path / "records")
     prepare(connection)
     wanted = columns(connection)
-    connection.executescript("ALTER TABLE extractions DROP COLUMN uri; PRAGMA user_version = 1;")
+    for column in added_since:
+        connection.execute(f"ALTER TABLE extractions DROP COLUMN {column}")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.execute("INSERT INTO totals (owner_id, documents) VALUES ('ann', 3)")
     prepare(connection)
     assert columns(connection) == wanted

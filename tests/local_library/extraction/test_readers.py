@@ -159,3 +159,21 @@ def test_source_code_is_read_under_its_definitions(extractor: LimitedExtractor) 
     """Top-level definitions are the headings of source code, with their line."""
     found = read(extractor, "a.py", b"import os\n\ndef tidy(x):\n    return x\n\nclass Kettle:\n    hot = True\n")
     assert headings(found) == [("def tidy", 1, "L3"), ("class Kettle", 1, "L6")]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "pages"),
+    [("a.pptx", "slides", 2), ("a.xlsx", "sheet", 1), ("a.epub", "book", 2), ("a.docx", "word", 0)],
+)
+def test_slides_sheets_and_chapters_are_counted(
+    extractor: LimitedExtractor, request: pytest.FixtureRequest, name: str, kind: str, pages: int
+) -> None:
+    """The count is the file's own; a kind without pages has none."""
+    assert read(extractor, name, request.getfixturevalue(kind)).pages == pages
+
+
+def test_every_page_of_a_pdf_counts_also_one_without_text(
+    extractor: LimitedExtractor, pdf: Callable[..., bytes]
+) -> None:
+    """A scanned page at the end is a page all the same."""
+    assert read(extractor, "a.pdf", pdf(["One.", "Two.", ""])).pages == 3
