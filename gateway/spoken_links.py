@@ -45,7 +45,7 @@ _MAYBE_BARE_ADDRESS = re.compile(
     rf"[.．｡。](?:{_SUFFIX}|me|be|it|to|in|tv|gy|gd|\d{{1,3}})(?::\d{{2,5}})?{_PATH_FOLLOWS}", re.IGNORECASE
 )
 _BARE_ADDRESS = regex.compile(
-    rf"(?<![\w./\\@~%$-])(?P<authority>-?(?:(?:[\w-]{{1,63}}{_DOT}){{1,8}}{_SUFFIX}|{_SHORTENER}|localhost)"
+    rf"(?<![\w./\\@~%$-])(?:[\w.%+~-]{{1,64}}:[^\s@/:]{{1,64}}@)?(?P<authority>-?(?:(?:[\w-]{{1,63}}{_DOT}){{1,8}}{_SUFFIX}|{_SHORTENER}|localhost)"
     rf"(?::\d{{2,5}})?{_PATH_FOLLOWS}"
     rf"|(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?::\d{{2,5}}{_PATH_FOLLOWS}|(?=/[a-z_]))){_REST}",  # 10.0.0.0/8 is no address
     regex.IGNORECASE,

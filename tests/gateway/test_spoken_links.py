@@ -34,6 +34,10 @@ SPOKEN = {
     "file:///home/kim/notes.md": "/home/kim/notes.md",
     "file://server/share/x": "server",
     "s3://bucket/key": "bucket",
+    # credentials go with or without a scheme
+    "use bob:pa55@db.example.com:5432/main now": "use db.example.com now",
+    "user bob:pa55@localhost/app": "user localhost",
+    "bob:pa55@10.0.0.7:5432/app": "10.0.0.7",
     "ftp://example.com/a": "example.com",
     "mailto:kim@example.com": "kim@example.com",
     "call tel:+4930123": "call +4930123",
@@ -105,6 +109,7 @@ SPOKEN = {
 }
 
 UNTOUCHED = (
+    "Email:joe@example.com or git@github.com:org/repo.git",
     "Nothing to see here.",
     "f[i](x) and g[0](a, b)",
     "and/or, 3/4, 12:30, a: b, C:\\dir\\file",
