@@ -112,7 +112,7 @@ def analysis(text: str, language: str | None = None) -> Analysis:
 
 @lru_cache(maxsize=65_536)
 def _forms(word: str, language: str) -> tuple[str, str, str]:
-    """The stem, the grams and the sound of a ``word``, made once for all its occurrences; stop words have a stem only."""
+    """The stem, the grams and the sound of a ``word``, made once for all its places; of stop words the stem only."""
     if word in STOP_WORDS:
         return stem(word, language), "", ""
     return stem(word, language), " ".join(grams(word)), sound(word)
