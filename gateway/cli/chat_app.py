@@ -12,9 +12,11 @@ from textual.widgets import Footer, Input, Label, OptionList, ProgressBar, Stati
 from textual.widgets.option_list import Option
 
 from .chat_widgets import Confirmation, TurnView
+from .connection import State
 from .library_client import LibraryClient, LibraryProblem
 from .said import passages
-from .talk import SaidTurn, State, Talk
+from .talk import Talk
+from .turns import SaidTurn
 
 if TYPE_CHECKING:
     from .chat import Address

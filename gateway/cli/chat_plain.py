@@ -12,7 +12,8 @@ import click
 from .complaint import Complaint
 from .library_client import LibraryClient, LibraryProblem
 from .said import ending, footnotes, lookup_line, passages
-from .talk import SaidTurn, Talk
+from .talk import Talk
+from .turns import SaidTurn
 
 if TYPE_CHECKING:
     from .chat import Address

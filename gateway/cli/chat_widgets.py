@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Label, Static
 
 from .said import Footnote, ending, footnotes, lookup_line
-from .talk import SaidTurn
+from .turns import SaidTurn
 
 
 class SourceLine(Static, can_focus=True):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .talk import Lookup, SaidTurn
+from .turns import Lookup, SaidTurn
 
 _STATUS = {
     "repeated": "looked up before",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.cli.said import Footnote, ending, footnotes, lookup_line, passages
-from gateway.cli.talk import Lookup, SaidTurn
+from gateway.cli.turns import Lookup, SaidTurn
 
 HANDBOOK = "/home/ann/handbook/release.md"
 

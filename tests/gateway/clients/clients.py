@@ -149,7 +149,7 @@ class TerminalClient:
 
     async def ask(self, question: str, stop_when: Callable[[], Awaitable[Any]] | None = None) -> Seen:
         await self._say(question)
-        turn = self._app.talk.turns[-1]
+        turn = self._app.talk.turns.said[-1]
         if stop_when:
             await stop_when()
             await self._until(lambda: bool(turn.lookups))
