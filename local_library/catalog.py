@@ -19,11 +19,14 @@ WHERE d.owner_id = ?
 _PASSAGES = """
 SELECT p.*, d.path, e.title, e.uri, e.language, e.extractor_id, e.chunker_id, e.source_content_hash, v.media_type
 FROM passages p
-JOIN documents d ON d.owner_id = p.owner_id AND d.current_version_id = p.version_id
+JOIN documents d
+    ON d.owner_id = p.owner_id AND d.document_id = p.document_id AND d.current_version_id = p.version_id
 JOIN extractions e ON e.owner_id = p.owner_id AND e.version_id = p.version_id
 JOIN versions v ON v.owner_id = p.owner_id AND v.version_id = p.version_id
 WHERE p.owner_id = ?
 """
+_PASSAGES_BY_ID = _PASSAGES.replace("WHERE p.", "WHERE +p.")
+"""The plus keeps SQLite from reading all passages of the owner to find a few ids among them."""
 
 
 class Catalog:
@@ -53,7 +56,7 @@ class Catalog:
     def passages(self, owner_id: str, passage_ids: Sequence[int]) -> dict[int, Passage]:
         """The current passages among ``passage_ids``; what a newer version replaced is not among them."""
         marks = ",".join("?" * len(passage_ids))
-        rows = self._connection.execute(f"{_PASSAGES} AND p.passage_id IN ({marks})", (owner_id, *passage_ids))
+        rows = self._connection.execute(f"{_PASSAGES_BY_ID} AND p.passage_id IN ({marks})", (owner_id, *passage_ids))
         return {row["passage_id"]: _passage(row) for row in rows}
 
     def passages_of(self, owner_id: str, document_id: str) -> Iterator[Passage]:
