@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .reconcile import Drift, Evidence
     from .records import (
         DocumentInfo,
+        DocumentPage,
         FoundPassage,
         Heading,
         ImportOutcome,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         ReadText,
         Removal,
     )
+    from .status import DocumentStatus, Status
 
 _HOMES = {
     ".errors": "DocumentNotFound DocumentRejected FolderNotUsable LibraryBusy LibraryDamaged LibraryError LibraryFull "
@@ -42,14 +44,18 @@ _HOMES = {
     ".library": "DomainLibrary default_store",
     ".provider": "LocalDomainKnowledgeProvider",
     ".reconcile": "Drift Evidence",
-    ".records": "DocumentInfo FoundPassage Heading ImportOutcome ImportStatus Problem QuarantinedFile ReadText Removal",
+    ".records": "DocumentInfo DocumentPage FoundPassage Heading ImportOutcome ImportStatus Problem QuarantinedFile "
+    "ReadText Removal",
+    ".status": "DocumentStatus Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "DocumentInfo",
     "DocumentNotFound",
+    "DocumentPage",
     "DocumentRejected",
+    "DocumentStatus",
     "DomainLibrary",
     "Drift",
     "Evidence",
@@ -70,6 +76,7 @@ __all__ = [
     "ReadText",
     "ReadingLimits",
     "Removal",
+    "Status",
     "default_store",
 ]
 

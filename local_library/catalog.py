@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
+from .ledger import document_id_for
 from .records import Chunk, DocumentInfo, Heading, Passage, QuarantinedFile
 
 _DOCUMENTS = """
@@ -16,6 +17,12 @@ JOIN extractions e ON e.owner_id = d.owner_id AND e.version_id = d.current_versi
 LEFT JOIN derived_summaries s ON s.owner_id = d.owner_id AND s.version_id = d.current_version_id
 WHERE d.owner_id = ?
 """
+_NAMES = """
+SELECT d.document_id, e.title, d.path FROM documents d
+JOIN extractions e ON e.owner_id = d.owner_id AND e.version_id = d.current_version_id
+WHERE d.owner_id = ?
+"""
+_BY_TITLE = "e.title COLLATE NOCASE, e.title, d.path"
 _PASSAGES = """
 SELECT p.*, d.path, e.title, e.uri, e.language, e.extractor_id, e.chunker_id, e.source_content_hash, v.media_type
 FROM passages p
@@ -36,8 +43,13 @@ class Catalog:
         self._connection = connection
 
     def documents(self, owner_id: str) -> list[DocumentInfo]:
-        rows = self._connection.execute(f"{_DOCUMENTS} ORDER BY e.title, d.path", (owner_id,))
+        rows = self._connection.execute(f"{_DOCUMENTS} ORDER BY {_BY_TITLE}", (owner_id,))
         return [_document(row) for row in rows]
+
+    def names(self, owner_id: str) -> list[tuple[str, str, str]]:
+        """Id, title and path of every document, in the order of `documents`."""
+        rows = self._connection.execute(f"{_NAMES} ORDER BY {_BY_TITLE}", (owner_id,))
+        return [(row[0], row[1], row[2]) for row in rows]
 
     def document(self, owner_id: str, document_id: str) -> DocumentInfo | None:
         row = self._connection.execute(f"{_DOCUMENTS} AND d.document_id = ?", (owner_id, document_id)).fetchone()
@@ -114,7 +126,7 @@ class Catalog:
         rows = self._connection.execute(
             "SELECT path, reason_code, reason, at FROM quarantine WHERE owner_id = ? ORDER BY path", (owner_id,)
         )
-        return [QuarantinedFile(*row) for row in rows]
+        return [QuarantinedFile(path, code, why, at, document_id_for(owner_id, path)) for path, code, why, at in rows]
 
     def purges(self) -> list[str]:
         """The owners whose index still holds words of erased documents."""

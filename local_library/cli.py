@@ -17,7 +17,8 @@ from knowledge_provider import PERSONAL_OWNER
 
 from .errors import LibraryError
 from .library import DEFAULT_READ_CHARACTERS, DomainLibrary, default_store
-from .records import ImportOutcome, ImportStatus
+from .records import DocumentInfo, ImportOutcome, ImportStatus
+from .status import DocumentStatus
 
 _OUT = Console()
 _NOTES = Console(stderr=True)
@@ -91,17 +92,40 @@ def import_(session: _Session, paths: tuple[Path, ...], ignore: tuple[str, ...],
 def list_(session: _Session) -> None:
     """List the documents, and the files that could not be imported."""
     with session.opened() as opened:
-        documents = opened.list(owner_id=session.owner)
+        documents = [(one, opened.status(one)) for one in opened.list(owner_id=session.owner)]
         refused = opened.quarantined(owner_id=session.owner)
     if session.as_json:
-        session.show({"documents": documents, "quarantined": refused}, ())
+        session.show({"documents": [_with_status(*one) for one in documents], "quarantined": refused}, ())
         return
-    table = Table(Column("Id", no_wrap=True), "Title", "Passages", "Version", Column("Path", overflow="fold"), box=None)
-    for one in documents:
-        table.add_row(one.document_id, one.title, str(one.passages), str(one.version), one.path)
+    path = Column("Path", overflow="fold")
+    table = Table(Column("Id", no_wrap=True), "Title", "Pages", "Passages", "Version", "Status", path, box=None)
+    for one, status in documents:
+        numbers = (str(one.pages or ""), str(one.passages), str(one.version))
+        table.add_row(one.document_id, one.title, *numbers, status.status.replace("_", " "), one.path)
     _OUT.print(table if documents else "No documents yet. Import some: earpiece library import PATH")
     for file in refused:
-        click.echo(f"Not imported: {file.reason}")
+        click.echo(f"Not imported: {file.reason}  ({file.path})")
+
+
+@library.command()
+@click.argument("files", nargs=-1, required=True)
+@_command
+def retry(session: _Session, files: tuple[str, ...]) -> None:
+    """Import files again that could not be imported, by id or path."""
+    with session.opened() as opened:
+        outcomes = [opened.retry(one, owner_id=session.owner) for one in files]
+    session.show(outcomes, _import_lines(outcomes))
+
+
+@library.command()
+@click.argument("files", nargs=-1, required=True)
+@_command
+def dismiss(session: _Session, files: tuple[str, ...]) -> None:
+    """Forget files that could not be imported, by id or path; the files stay."""
+    with session.opened() as opened:
+        for one in files:
+            opened.dismiss(one, owner_id=session.owner)
+    session.show({"dismissed": list(files)}, [f"Dismissed {one}" for one in files])
 
 
 @library.command()
@@ -111,10 +135,13 @@ def show(session: _Session, document: str) -> None:
     """Show one document by id or path: title, summary, headings, lineage, warnings."""
     with session.opened() as opened:
         found = opened.show(document, owner_id=session.owner)
+        status = opened.status(found)
     lines = [found.title, found.summary, "", *(f"{'  ' * (one.level - 1)}- {one.text}" for one in found.headings), ""]
     lines += [f"Path: {found.path}", f"Version {found.version}, {found.size:,} bytes, {found.passages} passages"]
     lines += [f"SHA-256 {found.source_content_hash}, {found.extractor_id}, {found.chunker_id}"]
-    session.show(found, [*lines, *(f"Note: {warning}" for warning in found.warnings)])
+    lines += [f"Pages, slides, sheets or chapters: {found.pages}"] if found.pages else []
+    lines += [f"Status: {status.status.replace('_', ' ')}. {status.sentence}".rstrip()]
+    session.show(_with_status(found, status), [*lines, *(f"Note: {warning}" for warning in found.warnings)])
 
 
 @library.command()
@@ -217,6 +244,10 @@ def reconcile(session: _Session, delete_stale: bool, again: bool) -> None:
     lines = [f"{one.drift}: {one.path}" + ("" if one.action == "none" else f" ({one.action})") for one in found]
     session.show(found, lines or ["Every file is as it was imported."])
     sys.exit(1 if any(one.action == "none" for one in found) else 0)
+
+
+def _with_status(document: DocumentInfo, status: DocumentStatus) -> dict[str, Any]:
+    return {**asdict(document), "status": status.status, "status_sentence": status.sentence}
 
 
 def _imported(opened: DomainLibrary, session: _Session, path: Path, ignore: tuple[str, ...]) -> Iterable[ImportOutcome]:

@@ -20,9 +20,11 @@ from .extraction.limited import LimitedExtractor, ReadingLimits
 from .folders import FolderImport, Progress, content_of, files_below, ignored_by, usable_folder
 from .importing import Importer, LibraryLimits
 from .ports import Summarizer, TextExtractor
+from .quarantine import Quarantine
 from .reconcile import Drift, Evidence, FileProbe, SourceProbe, findings
 from .records import (
     DocumentInfo,
+    DocumentPage,
     FoundPassage,
     ImportOutcome,
     ImportStatus,
@@ -33,6 +35,7 @@ from .records import (
 )
 from .resolver import LocatorResolver
 from .retriever import FLOOR, LibraryRetriever
+from .status import DocumentStatus, StatusWatch
 from .upkeep import Upkeep
 from .verification import problems
 from .workspace import Workspace
@@ -72,6 +75,8 @@ class DomainLibrary:
         self._workspace = Workspace(self.store, writer_wait_seconds=writer_wait_seconds)
         self._extractor = extractor or LimitedExtractor(reading_limits)
         self._importer = Importer(self._workspace, self._extractor, HeadingChunker(), self._limits, summarizer)
+        self._quarantine = Quarantine(self._workspace)
+        self._status = StatusWatch()
         self._upkeep = Upkeep(self._workspace, self._importer)
         self._retriever = LibraryRetriever(self._workspace.index, floor=floor, keep_alike=keep_alike)
         self._recover()
@@ -97,6 +102,10 @@ class DomainLibrary:
         for document in self.list(owner_id=owner_id):
             if Path(document.path).is_relative_to(folder) and document.path not in present:
                 self.remove(document.document_id, owner_id=owner_id)
+        refused = (file.path for file in self.quarantined(owner_id=owner_id))
+        gone = [path for path in refused if Path(path).is_relative_to(folder) and path not in present]
+        if gone:
+            self._quarantine.release(owner_id, gone)
         return outcomes
 
     def import_file(self, path: Path | str, *, owner_id: str = PERSONAL_OWNER) -> ImportOutcome:
@@ -140,6 +149,7 @@ class DomainLibrary:
         with self._workspace.writing() as catalog:
             run = FolderImport(self._workspace, self._importer, catalog, owner_id)
             outcomes = run.run(((str(path), partial(content_of, path, most)) for path in paths), progress)
+            self._quarantine.settle(catalog, owner_id, outcomes)
             self._workspace.settle()
         self._extractor.close()
         return outcomes
@@ -168,10 +178,40 @@ class DomainLibrary:
         with self._workspace.reading() as catalog:
             return tuple(catalog.documents(owner_id))
 
+    def browse(
+        self, words: str = "", *, owner_id: str = PERSONAL_OWNER, offset: int = 0, limit: int = 50
+    ) -> DocumentPage:
+        """At most ``limit`` documents by title, of those whose title or file name holds each of ``words``."""
+        wanted = words.casefold().split()
+        with self._workspace.reading() as catalog:
+            names = catalog.names(owner_id)
+            kept = [name[0] for name in names if _holds(f"{name[1]} {Path(name[2]).name}".casefold(), wanted)]
+            found = catalog.some_documents(owner_id, kept[offset : offset + limit])
+        documents = tuple(found[one] for one in kept[offset : offset + limit] if one in found)
+        return DocumentPage(documents, len(kept), len(names))
+
+    def status(self, document: DocumentInfo) -> DocumentStatus:
+        """Whether a document is ready, and whether its file is still what was imported."""
+        return self._status.status(document)
+
     def quarantined(self, *, owner_id: str = PERSONAL_OWNER) -> tuple[QuarantinedFile, ...]:
         """The files that could not be imported, each with its reason."""
-        with self._workspace.reading() as catalog:
-            return tuple(catalog.quarantined(owner_id))
+        return self._quarantine.files(owner_id)
+
+    def retry(self, file: str, *, owner_id: str = PERSONAL_OWNER) -> ImportOutcome:
+        """Import a quarantined file, by id or path. Raises `DocumentRejected`: then it stays, with the new reason."""
+        path = self._quarantine.file(owner_id, file).path
+        try:
+            outcome = self.import_file(path, owner_id=owner_id)
+        except DocumentRejected as error:
+            self._quarantine.keep(owner_id, path, error)
+            raise
+        self._quarantine.release(owner_id, [path])
+        return outcome
+
+    def dismiss(self, file: str, *, owner_id: str = PERSONAL_OWNER) -> None:
+        """Forget a quarantined file, by id or path. The file stays, and an import that meets it tries it again."""
+        self._quarantine.release(owner_id, [self._quarantine.file(owner_id, file).path])
 
     def show(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> DocumentInfo:
         """One document by its id or path."""
@@ -318,6 +358,10 @@ class DomainLibrary:
                 return replace(evidence, action=f"rejected: {error.reason_code}")
             return replace(evidence, action=ImportStatus(outcome.status).value)
         return evidence
+
+
+def _holds(text: str, words: Iterable[str]) -> bool:
+    return all(word in text for word in words)
 
 
 def _store_for(folder: Path) -> Path:

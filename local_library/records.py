@@ -154,12 +154,25 @@ class ImportOutcome:
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedFile:
-    """A file that could not be imported: why, in words, and when (seconds since 1970)."""
+    """A file that could not be imported: why, in words, and when (seconds since 1970).
+
+    ``document_id`` is the id that its document would have, or has from a version before.
+    """
 
     path: str
     reason_code: str
     reason: str
     at: float
+    document_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """Some of an owner's documents by title; ``matching`` counts those that were asked for, ``total`` all there are."""
+
+    documents: tuple[DocumentInfo, ...]
+    matching: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +205,7 @@ class Problem:
 __all__ = [
     "Chunk",
     "DocumentInfo",
+    "DocumentPage",
     "ExtractedText",
     "FoundPassage",
     "Heading",

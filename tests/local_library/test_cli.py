@@ -1,6 +1,7 @@
 """The library from the shell: what it prints, and how it ends."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,31 @@ def test_json_is_whole_and_alone_on_standard_output(tmp_path: Path, notes: Path)
     assert listed["quarantined"][0]["reason_code"] == "empty"
     assert json.loads(run(store, "--json", "search", "boiler descaled").stdout)[0]["text"]
     assert json.loads(run(store, "--json", "verify").stdout) == []
+
+
+def test_the_list_tells_pages_and_status(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
+    """For people in columns, for programs in JSON; `show` says the same of one document."""
+    store, path = tmp_path / "store", tmp_path / "manual.pdf"
+    path.write_bytes(pdf(["The boiler is descaled in March.", "At 1.5 bar.", "Call Priya."]))
+    run(store, "import", str(path))
+    assert ["3", "3", "1", "ready"] == run(store, "list").stdout.splitlines()[1].split()[2:6]
+    path.write_bytes(path.read_bytes() + b"\n")
+    listed = json.loads(run(store, "--json", "list").stdout)["documents"][0]
+    shown = json.loads(run(store, "--json", "show", str(path)).stdout)
+    assert (listed["pages"], listed["status"]) == (shown["pages"], shown["status"]) == (3, "changed")
+    assert "Status: changed. Its file was changed" in run(store, "show", str(path)).stdout
+
+
+def test_a_refused_file_is_tried_again_and_dismissed(tmp_path: Path, notes: Path) -> None:
+    """A retry in vain says why and ends with 1; dismissed, the file is listed no more."""
+    store, empty = tmp_path / "store", str(notes / "empty.md")
+    run(store, "import", str(notes))
+    assert f"({empty})" in run(store, "list").stdout.replace("\n", "")
+    again = run(store, "retry", empty)
+    assert (again.exit_code, "is empty" in again.stderr) == (1, True)
+    assert run(store, "dismiss", empty).exit_code == 0
+    assert "Not imported" not in run(store, "list").stdout
+    assert run(store, "dismiss", empty).exit_code == 1
 
 
 def test_reconcile_reports_by_its_exit_status(tmp_path: Path, notes: Path) -> None:
