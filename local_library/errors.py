@@ -6,6 +6,7 @@
     ├─ FolderNotUsable         a folder to import or mirror is missing, is no folder, or lies inside the library
     ├─ LibraryFull             a bound of the library is reached; nothing was dropped to make room
     ├─ LibraryBusy             another process is writing
+    ├─ EmbedderNotUsable       the embedder is missing, wrong, or made for tests only; search can be opened without one
     ├─ LibraryDamaged          records cannot be read; the index, a cache, is mended without this error
     └─ LibraryStorageFailed    the disk is full or cannot be written; nothing stored before is lost
 
@@ -80,6 +81,17 @@ class LibraryBusy(LibraryError):
         self.store = store
 
 
+class EmbedderNotUsable(LibraryError):
+    """Raised when an embedder cannot be taken: not installed, not the model it should be, or made for tests only."""
+
+    code = "library_embedder_not_usable"
+
+    def __init__(self, embedder: str, problem: str, remedy: str) -> None:
+        super().__init__(f"The embedder {embedder!r} {problem}. {remedy}")
+        self.embedder = embedder
+        self.problem = problem
+
+
 class LibraryDamaged(LibraryError):
     """Raised when the library's records cannot be read."""
 
@@ -105,6 +117,7 @@ class LibraryStorageFailed(LibraryError):
 __all__ = [
     "DocumentNotFound",
     "DocumentRejected",
+    "EmbedderNotUsable",
     "FolderNotUsable",
     "LibraryBusy",
     "LibraryDamaged",
