@@ -1,15 +1,17 @@
 """``/v1/library``: the documents of whoever asks. For people and programs; the model has no way to it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from aiohttp import web
 
 from .access import Access
+from .library_summary import document_summary, headings_of, quarantined_summary
 from .uploads import MAX_UPLOAD_BYTES, RejectedUpload, UploadFolder
 
+_MOST_AT_ONCE = 200
 _STATUS_OF_CODE = {
     "library_document_not_found": 404,
     "library_document_rejected": 422,
@@ -25,13 +27,25 @@ class Library(Protocol):
 
     def list(self, *, owner_id: str) -> Sequence[Any]: ...
 
+    def browse(self, words: str, *, owner_id: str, offset: int, limit: int) -> Any: ...
+
+    def status(self, document: Any) -> Any: ...
+
     def show(self, document: str, *, owner_id: str) -> Any: ...
 
     def remove(self, document: str, *, owner_id: str) -> Any: ...
 
+    def reimport(self, document: str, *, owner_id: str) -> Any: ...
+
+    def quarantined(self, *, owner_id: str) -> Sequence[Any]: ...
+
+    def retry(self, file: str, *, owner_id: str) -> Any: ...
+
+    def dismiss(self, file: str, *, owner_id: str) -> None: ...
+
 
 class LibraryEndpoints:
-    """List, show, upload and remove. The owner comes from authentication; nothing in a request can name one.
+    """List, show, upload, read again and remove. The owner comes from authentication; no request can name one.
 
     ``changed`` is called with the owner whose documents are different now.
     """
@@ -56,6 +70,9 @@ class LibraryEndpoints:
         router.add_post("/v1/library/documents", self._answered(self._upload))
         router.add_get("/v1/library/documents/{document}", self._answered(self._show))
         router.add_delete("/v1/library/documents/{document}", self._answered(self._remove))
+        router.add_post("/v1/library/documents/{document}/reimport", self._answered(self._reimport))
+        router.add_post("/v1/library/quarantine/{file}/retry", self._answered(self._retry))
+        router.add_delete("/v1/library/quarantine/{file}", self._answered(self._dismiss))
 
     def _answered(
         self, handle: Callable[[web.Request, str], Awaitable[web.Response]]
@@ -78,18 +95,30 @@ class LibraryEndpoints:
         return answer
 
     async def _list(self, request: web.Request, owner: str) -> web.Response:
-        documents = await asyncio.to_thread(self._library.list, owner_id=owner)
-        body = [self._summary(document, owner) for document in documents]
-        return web.json_response({"documents": body, "maxUploadBytes": self._uploads.max_bytes})
+        offset, limit = _asked_part(request.query)
+        words = request.query.get("words", "")
+        body = await asyncio.to_thread(self._listed, owner, words, offset, limit)
+        return web.json_response({**body, "importing": self._uploads.under_way(owner)})
+
+    def _listed(self, owner: str, words: str, offset: int, limit: int | None) -> dict[str, Any]:
+        if limit is None and not words:
+            documents = self._library.list(owner_id=owner)
+            matching = total = len(documents)
+        else:
+            page = self._library.browse(words, owner_id=owner, offset=offset, limit=limit or _MOST_AT_ONCE)
+            documents, matching, total = page.documents, page.matching, page.total
+        return {
+            "documents": [self._summary(document, owner) for document in documents],
+            "matching": matching,
+            "total": total,
+            "quarantined": [quarantined_summary(file) for file in self._library.quarantined(owner_id=owner)],
+            "maxUploadBytes": self._uploads.max_bytes,
+        }
 
     async def _show(self, request: web.Request, owner: str) -> web.Response:
         document = await asyncio.to_thread(self._library.show, request.match_info["document"], owner_id=owner)
-        # Where the file lies on this machine is nobody's business here; the place in it is.
-        headings = [
-            {"text": one.text, "level": one.level, "locator": one.locator.removeprefix(document.path)}
-            for one in document.headings
-        ]
-        return web.json_response({**self._summary(document, owner), "headings": headings})
+        summary = await asyncio.to_thread(self._summary, document, owner)
+        return web.json_response({**summary, "headings": headings_of(document)})
 
     async def _upload(self, request: web.Request, owner: str) -> web.Response:
         # A type that no form can send: the browser asks first, so that a foreign page cannot upload.
@@ -100,9 +129,25 @@ class LibraryEndpoints:
             async for piece in request.content.iter_chunked(2**18):
                 await upload.write(piece)
             outcome = await upload.kept(lambda path: self._library.import_file(path, owner_id=owner))
+        return await self._imported(outcome, owner)
+
+    async def _reimport(self, request: web.Request, owner: str) -> web.Response:
+        outcome = await asyncio.to_thread(self._library.reimport, request.match_info["document"], owner_id=owner)
+        return await self._imported(outcome, owner)
+
+    async def _retry(self, request: web.Request, owner: str) -> web.Response:
+        outcome = await asyncio.to_thread(self._library.retry, request.match_info["file"], owner_id=owner)
+        return await self._imported(outcome, owner)
+
+    async def _dismiss(self, request: web.Request, owner: str) -> web.Response:
+        await asyncio.to_thread(self._library.dismiss, request.match_info["file"], owner_id=owner)
+        return web.Response(status=204)
+
+    async def _imported(self, outcome: Any, owner: str) -> web.Response:
         self._changed(owner)
         document = await asyncio.to_thread(self._library.show, outcome.document_id, owner_id=owner)
-        body = {"status": str(outcome.status), "document": self._summary(document, owner)}
+        summary = await asyncio.to_thread(self._summary, document, owner)
+        body = {"status": str(outcome.status), "document": summary}
         return web.json_response(body, status=201 if outcome.status == "added" else 200)
 
     async def _remove(self, request: web.Request, owner: str) -> web.Response:
@@ -113,20 +158,20 @@ class LibraryEndpoints:
         return web.Response(status=204)
 
     def _summary(self, document: Any, owner: str) -> dict[str, Any]:
-        path = Path(document.path)
-        return {
-            "id": document.document_id,
-            "title": document.title,
-            "summary": document.derived_summary or document.summary,
-            "name": path.name,
-            "mimeType": document.media_type,
-            "bytes": document.size,
-            "passages": document.passages,
-            "version": document.version,
-            "importedAt": document.imported_at,
-            "warnings": list(document.warnings),
-            "uploaded": self._uploads.holds(owner, path),
-        }
+        uploaded = self._uploads.holds(owner, Path(document.path))
+        return document_summary(document, self._library.status(document), uploaded=uploaded)
+
+
+def _asked_part(query: Mapping[str, str]) -> tuple[int, int | None]:
+    """Where to begin and how many to send; all where nobody asks for fewer."""
+    try:
+        offset, limit = int(query.get("offset", "0")), int(query.get("limit", "0"))
+    except ValueError:
+        offset = limit = -1
+    if offset < 0 or not 0 <= limit <= _MOST_AT_ONCE:
+        sentence = f"offset must be a number from 0 on, and limit one from 1 to {_MOST_AT_ONCE}."
+        raise RejectedUpload("library_part", sentence, status=400)
+    return offset, limit or None
 
 
 def _public_sentence(error: Exception) -> str:

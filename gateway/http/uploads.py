@@ -42,6 +42,7 @@ class UploadFolder:
     def __init__(self, folder: Path, *, max_bytes: int = MAX_UPLOAD_BYTES) -> None:
         self.max_bytes = max_bytes
         self._folder = folder
+        self._arriving: dict[str, list[Upload]] = {}
 
     @asynccontextmanager
     async def incoming(self, owner: str, name: str, length: int | None) -> AsyncIterator["Upload"]:
@@ -49,12 +50,29 @@ class UploadFolder:
         target = self._folder_of(owner) / checked_name(name)
         if length is not None and length > self.max_bytes:
             raise self._too_large()
-        upload = await asyncio.to_thread(Upload, target, self.max_bytes, self._too_large)
+        upload = await asyncio.to_thread(Upload, target, self.max_bytes, self._too_large, length)
+        self._arriving.setdefault(owner, []).append(upload)
         try:
             yield upload
         finally:
-            # Cancellation may come while bytes are written; the file is closed and removed all the same.
-            await asyncio.shield(asyncio.to_thread(upload.discard))
+            try:
+                # Cancellation may come while bytes are written; the file is closed and removed all the same.
+                await asyncio.shield(asyncio.to_thread(upload.discard))
+            finally:
+                self._arrived(owner, upload)
+
+    def under_way(self, owner: str) -> list[dict[str, Any]]:
+        """This owner's files that are being received or read just now."""
+        return [upload.state() for upload in self._arriving.get(owner, ())]
+
+    def _arrived(self, owner: str, upload: "Upload") -> None:
+        """Forget it once it is read to its end: that goes on when its sender goes away."""
+        if upload.reading is not None and not upload.reading.done():
+            upload.reading.add_done_callback(lambda _: self._arrived(owner, upload))
+            return
+        self._arriving[owner].remove(upload)
+        if not self._arriving[owner]:
+            del self._arriving[owner]
 
     async def forget(self, owner: str, path: Path) -> None:
         """Delete the uploaded file of a removed document; any other path is left alone."""
@@ -77,7 +95,9 @@ class UploadFolder:
 class Upload:
     """One file that arrives. Its bytes go to a name that nobody looks at until they are complete."""
 
-    def __init__(self, target: Path, max_bytes: int, too_large: Callable[[], RejectedUpload]) -> None:
+    def __init__(
+        self, target: Path, max_bytes: int, too_large: Callable[[], RejectedUpload], length: int | None = None
+    ) -> None:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._target = target
         self._partial = target.with_name(f".{secrets.token_hex(8)}.part")
@@ -86,10 +106,14 @@ class Upload:
         self._file: BinaryIO = os.fdopen(descriptor, "wb")
         self._room = max_bytes
         self._too_large = too_large
+        self._length = length
+        self._received = 0
+        self.reading: asyncio.Future[Any] | None = None
 
     async def write(self, piece: bytes) -> None:
         """Take more bytes. Raises `RejectedUpload` as soon as they are too many."""
         self._room -= len(piece)
+        self._received += len(piece)
         if self._room < 0:
             raise self._too_large()
         await asyncio.to_thread(self._file.write, piece)
@@ -97,14 +121,26 @@ class Upload:
     async def kept(self, take: Callable[[Path], _T]) -> _T:
         """Put the file in its place and hand it to ``take``, in a thread; an older one stays if that fails."""
         # What has begun to be imported is imported to its end, also when the client goes away meanwhile.
-        return await asyncio.shield(asyncio.to_thread(self._keep, take))
+        reading: asyncio.Future[_T] = asyncio.ensure_future(asyncio.to_thread(self._keep, take))
+        self.reading = reading
+        return await asyncio.shield(reading)
+
+    def state(self) -> dict[str, Any]:
+        """How far it is; ``bytes`` is None where the sender did not say how many there will be."""
+        return {
+            "name": self._target.name,
+            "status": "importing",
+            "phase": "receiving" if self.reading is None else "reading",
+            "bytes": self._length,
+            "received": self._received,
+        }
 
     def discard(self) -> None:
         """Close and remove what did not get its place."""
         self._file.close()
         self._partial.unlink(missing_ok=True)
 
-    def _keep(self, take: Callable[[Path], Any]) -> Any:
+    def _keep(self, take: Callable[[Path], _T]) -> _T:
         self._file.close()
         had_one = self._target.exists()
         if had_one:
