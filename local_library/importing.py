@@ -1,13 +1,14 @@
 """From a file to records and index: read, extract, cut, store in one unit of work, then tell the index."""
 
-from collections.abc import Callable, Iterator
+import errno
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from .catalog import Catalog
 from .errors import DocumentRejected, LibraryFull
+from .index_writing import IndexEntry, IndexUnusable, IndexWriting
 from .languages import detected_language
-from .lexical_index import IndexEntry, IndexUnusable, IndexWriting
 from .originals import content_hash
 from .outline import headings_of, summary_of, title_of
 from .ports import Chunker, Summarizer, TextExtractor
@@ -109,15 +110,20 @@ class Importer:
             by_owner.setdefault(owner_id, {})[document_id] = work_id
         for owner_id, documents in by_owner.items():
             try:
-                with self._workspace.index.writing(owner_id) as writing:
-                    for document_id in documents:
-                        writing.replace(document_id, entries(catalog, owner_id, document_id))
+                self._take_over(catalog, owner_id, documents)
             except IndexUnusable:
                 self.rebuild(catalog, owner_id)
                 continue
             with self._workspace.unit_of_work(owner_id) as work:
                 work.index_done(max(documents.values()))
         return sum(map(len, by_owner.values()))
+
+    def _take_over(self, catalog: Catalog, owner_id: str, documents: Iterable[str]) -> None:
+        if not self._workspace.index.exists(owner_id):
+            raise IndexUnusable(errno.ENOENT, "the index is missing")  # it has to hold the other documents, too
+        with self._workspace.index.writing(owner_id) as writing:
+            for document_id in documents:
+                writing.replace(document_id, entries(catalog, owner_id, document_id))
 
     def rebuild(self, catalog: Catalog, owner_id: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Make the owner's index anew from the records; searches use the old one until it is there."""
@@ -169,7 +175,7 @@ def _entry(passage: Passage) -> IndexEntry:
         extractor_id=chunk.extractor_id,
         chunker_id=chunk.chunker_id,
         text=analysis(chunk.text, passage.language),
-        head=[term.token for term in terms(head, passage.language)],
+        head=" ".join(term.token for term in terms(head, passage.language)),
     )
 
 

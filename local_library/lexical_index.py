@@ -4,39 +4,18 @@ An owner's index is a folder of its own: the owner is part of every key, no quer
 scores do not depend on other people's words, and an owner is erased by removing a folder.
 """
 
-import contextlib
-import errno
 import json
 import shutil
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import tantivy
 
+from .index_writing import IndexWriter, IndexWriting, index_schema
 from .originals import owner_tag
-from .tokens import Analysis
-
-FIELDS = ("body", "head", "gram", "phon")
-_WRITER_HEAP_BYTES = 64_000_000
-_LAYOUT = "tantivy-1"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
-    """What the index holds of a passage: its tokens, and the lineage of the text they were made of."""
-
-    passage_id: int
-    document_id: str
-    chunk_id: str
-    source_content_hash: str
-    extractor_id: str
-    chunker_id: str
-    text: Analysis
-    head: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +35,6 @@ class IndexHit:
     score: float
 
 
-class IndexUnusable(OSError):
-    """Raised when tantivy cannot write an index; the records still hold everything."""
-
-
 class LexicalIndex:
     """Adds, removes and finds passages by their tokens. Reading is thread-safe; one thread writes at a time."""
 
@@ -67,29 +42,42 @@ class LexicalIndex:
         self._folder = folder
         self._opened: dict[str, _Opened] = {}
         self._lock = threading.Lock()
+        self._writer = IndexWriter()
 
     def path_of(self, owner_id: str) -> Path:
         return self._folder / owner_tag(owner_id)
 
     @contextmanager
     def writing(self, owner_id: str) -> Iterator["IndexWriting"]:
-        """Changes that become visible together when the block ends, and not at all when it raises."""
-        path = self.path_of(owner_id)
-        path.mkdir(parents=True, exist_ok=True)
-        with _committing(path, owner_id) as writing:
+        """Changes that become visible together when the block ends, and not at all when it raises.
+
+        The index stays open for the next changes, and for the merges that these started, until `settle`.
+        """
+        with self._writer.committing(self.path_of(owner_id), owner_id) as writing:
             yield writing
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is written any more, not even by a merge."""
+        return not self._writer.is_open
+
+    def settle(self) -> None:
+        """Wait until all merges are done and let go of the index that was written last."""
+        self._writer.close()
 
     @contextmanager
     def rebuilding(self, owner_id: str) -> Iterator["IndexWriting"]:
         """A new index beside the old one; it takes the old one's place when the block ends without error."""
+        self.settle()  # nobody may write into the folder that is about to go
         path = self.path_of(owner_id)
         fresh, old = path.with_suffix(".new"), path.with_suffix(".old")
         for leftover in (fresh, old):
             shutil.rmtree(leftover, ignore_errors=True)
         fresh.mkdir(parents=True)
         try:
-            with _committing(fresh, owner_id) as writing:
+            with self._writer.committing(fresh, owner_id) as writing:
                 yield writing
+            self.settle()
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
@@ -130,7 +118,7 @@ class LexicalIndex:
         ``document_ids`` narrows to some documents, ``without`` leaves some out; both are part of the query itself.
         """
         searcher = self._searcher(owner_id)
-        schema = _schema()
+        schema = index_schema()
         clauses = [
             (
                 tantivy.Occur.Should,
@@ -158,7 +146,7 @@ class LexicalIndex:
         searcher = self._searcher(owner_id)
         if searcher is None:
             return []
-        query = tantivy.Query.term_query(_schema(), "document", document_id, "basic")
+        query = tantivy.Query.term_query(index_schema(), "document", document_id, "basic")
         hits = searcher.search(query, 100_000, count=False).hits
         return [json.loads(searcher.doc(address)["lineage"][0]) for _, address in hits]
 
@@ -169,6 +157,7 @@ class LexicalIndex:
 
     def erase(self, owner_id: str) -> None:
         """Remove the owner's whole index from the disk."""
+        self.settle()
         with self._lock:
             self._opened.pop(owner_id, None)
         shutil.rmtree(self.path_of(owner_id), ignore_errors=True)
@@ -184,65 +173,12 @@ class LexicalIndex:
         if opened is not None and opened.state == state:
             return opened.searcher
         with self._lock:
-            index = tantivy.Index(_schema(), path=str(marker.parent), reuse=True)
+            index = tantivy.Index(index_schema(), path=str(marker.parent), reuse=True)
             index.config_reader("manual")
             index.reload()
             opened = _Opened(index.searcher(), state)
             self._opened[owner_id] = opened
             return opened.searcher
-
-
-@contextmanager
-def _committing(path: Path, owner_id: str) -> Iterator["IndexWriting"]:
-    try:
-        writer = tantivy.Index(_schema(), path=str(path), reuse=True).writer(_WRITER_HEAP_BYTES, 1)
-    except ValueError as error:
-        raise IndexUnusable(errno.EIO, "the index cannot be opened") from error
-    try:
-        writer.garbage_collect_files()  # what a killed writer left would be in the way of the next commit
-        yield IndexWriting(writer, owner_id)
-        writer.commit()
-        writer.garbage_collect_files()
-    except ValueError as error:
-        raise IndexUnusable(errno.EIO, "the index cannot be written") from error
-    finally:
-        with contextlib.suppress(ValueError):
-            writer.wait_merging_threads()
-
-
-class IndexWriting:
-    """The changes of one commit."""
-
-    def __init__(self, writer: "tantivy.IndexWriter", owner_id: str) -> None:
-        self._writer = writer
-        self._owner_tag = owner_tag(owner_id)
-
-    def replace(self, document_id: str, entries: Iterable[IndexEntry]) -> None:
-        """Make ``entries`` all that the index holds of a document; doing it twice changes nothing."""
-        self._writer.delete_documents_by_term("document", document_id)
-        for entry in entries:
-            self.add(entry)
-
-    def add(self, entry: IndexEntry) -> None:
-        """Add one entry of a document that the index does not hold yet."""
-        self._writer.add_document(self._document(entry))
-
-    def _document(self, entry: IndexEntry) -> "tantivy.Document":
-        made = tantivy.Document()
-        made.add_text("document", entry.document_id)
-        made.add_unsigned("passage", entry.passage_id)
-        made.add_text("body", entry.text.body)
-        made.add_text("head", " ".join(entry.head))
-        made.add_text("gram", entry.text.gram)
-        made.add_text("phon", entry.text.phon)
-        lineage = {
-            "key": f"{self._owner_tag}||{entry.chunk_id}",
-            "source_content_hash": entry.source_content_hash,
-            "extractor_id": entry.extractor_id,
-            "chunker_id": entry.chunker_id,
-        }
-        made.add_text("lineage", json.dumps(lineage))
-        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,15 +187,4 @@ class _Opened:
     state: tuple[int, int, int]
 
 
-@lru_cache(maxsize=1)
-def _schema() -> "tantivy.Schema":
-    builder = tantivy.SchemaBuilder()
-    for field in FIELDS:
-        builder.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("document", tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("passage", fast=True)
-    builder.add_text_field("lineage", stored=True, tokenizer_name="raw", index_option="basic")
-    return builder.build()
-
-
-__all__ = ["FIELDS", "IndexEntry", "IndexHit", "IndexWriting", "LexicalIndex", "WeightedTerm"]
+__all__ = ["IndexHit", "LexicalIndex", "WeightedTerm"]

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from .lexical_index import IndexHit, IndexWriting, WeightedTerm
+from .index_writing import IndexWriting
+from .lexical_index import IndexHit, WeightedTerm
 from .records import Chunk, DocumentInfo, ExtractedText, FoundPassage
 
 if TYPE_CHECKING:

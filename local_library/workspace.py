@@ -1,25 +1,18 @@
-"""The folder that a library owns: its records, originals and index, and the lock that lets one process write."""
+"""The folder that a library owns: its records, originals and index, and the place of the one who writes."""
 
-import contextlib
-import errno
-import fcntl
-import os
 import queue
 import sqlite3
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from .catalog import Catalog
-from .errors import LibraryBusy, LibraryDamaged, LibraryStorageFailed
+from .errors import LibraryDamaged, LibraryStorageFailed
 from .ledger import UnitOfWork, unit_of_work
 from .lexical_index import LexicalIndex
 from .originals import Originals
 from .schema import connected, prepare
-
-_LOCK_POLL_SECONDS = 0.05
+from .writer_place import WriterPlace
 
 
 class Workspace:
@@ -30,11 +23,9 @@ class Workspace:
         self.originals = Originals(store / "originals")
         self.index = LexicalIndex(store / "index")
         self._wait = writer_wait_seconds
-        self._turn = threading.RLock()
-        self._depth = 0
+        self._place = WriterPlace(store, stays=lambda: not self.index.is_settled, finish=self.index.settle)
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
         self._writer = self._opened()
-        self._closed = False
 
     @contextmanager
     def reading(self) -> Iterator[Catalog]:
@@ -53,7 +44,7 @@ class Workspace:
     @contextmanager
     def writing(self, *, wait_seconds: float | None = None) -> Iterator[Catalog]:
         """Be the one writer of this store, among threads and processes. Raises `LibraryBusy` after the wait."""
-        with self._turn, self._file_lock(self._wait if wait_seconds is None else wait_seconds):
+        with self._place.taken(self._wait if wait_seconds is None else wait_seconds):
             try:
                 yield Catalog(self._writer)
             except (OSError, sqlite3.DatabaseError) as error:
@@ -67,10 +58,7 @@ class Workspace:
 
     def was_cut_off(self) -> bool:
         """Whether a writer ended without finishing, or is at work right now."""
-        try:
-            return (self.store / "writer.lock").stat().st_size > 0
-        except FileNotFoundError:
-            return False
+        return self._place.is_marked()
 
     def settle(self) -> bool:
         """Bring the records to the disk and empty their log, so that what was erased is in neither.
@@ -89,11 +77,10 @@ class Workspace:
 
     def close(self) -> None:
         """Close all connections; the library cannot be used afterwards."""
-        with self._turn:
-            self._closed = True
-            while not self._readers.empty():
-                self._readers.get_nowait().close()
-            self._writer.close()
+        self._place.leave()
+        while not self._readers.empty():
+            self._readers.get_nowait().close()
+        self._writer.close()
 
     @property
     def _records(self) -> Path:
@@ -114,53 +101,6 @@ class Workspace:
         if isinstance(error, sqlite3.OperationalError):
             return LibraryStorageFailed(self.store, str(error))
         return LibraryDamaged(self.store, str(error))
-
-    @contextmanager
-    def _file_lock(self, wait_seconds: float) -> Iterator[None]:
-        if self._depth:
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
-            return
-        descriptor = self._locked_file(wait_seconds)
-        self._depth = 1
-        try:
-            _mark(descriptor)
-            yield
-        finally:
-            _unmark(descriptor)
-            self._depth = 0
-            os.close(descriptor)
-
-    def _locked_file(self, wait_seconds: float) -> int:
-        try:
-            descriptor = os.open(self.store / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise self._failure(error) from error
-        until = time.monotonic() + wait_seconds
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() >= until:
-                    os.close(descriptor)
-                    raise LibraryBusy(self.store, wait_seconds) from error
-                time.sleep(_LOCK_POLL_SECONDS)
-            else:
-                return descriptor
-
-
-def _mark(descriptor: int) -> None:
-    """Note in the lock file that a writer is at work; a writer that is killed leaves the note behind."""
-    with contextlib.suppress(OSError):  # a full disk: the work itself will say so
-        os.pwrite(descriptor, b"!", 0)
-
-
-def _unmark(descriptor: int) -> None:
-    with contextlib.suppress(OSError):
-        os.ftruncate(descriptor, 0)
 
 
 __all__ = ["Workspace"]
