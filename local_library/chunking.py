@@ -20,7 +20,7 @@ class HeadingChunker:
 
     @property
     def chunker_id(self) -> str:
-        return f"headings-1:{self.target}:{self.limit}"
+        return f"headings-2:{self.target}:{self.limit}"
 
     def chunks(self, extracted: ExtractedText) -> tuple[Chunk, ...]:
         """The passages of ``extracted`` in reading order, numbered from 0."""
@@ -95,19 +95,30 @@ def _paged(segment: Segment) -> bool:
 
 
 def _cut_rows(text: str, target: int, limit: int) -> Iterator[str]:
+    """Groups of rows, each under the header. What a long header loses by that stands once, as rows of its own."""
     header, *rows = text.split("\n")
-    header = header[: limit // 2]
+    header, rest = header[: limit // 2], header[limit // 2 :]
     taken: list[str] = []
     size = len(header)
-    for row in rows:
-        cut = row[: limit - len(header) - 1]
-        if taken and size + len(cut) > target:
+    for row in (piece for whole in (rest, *rows) for piece in _row_pieces(whole, limit - len(header) - 1)):
+        if taken and size + len(row) > target:
             yield "\n".join((header, *taken))
             taken, size = [], len(header)
-        taken.append(cut)
-        size += len(cut) + 1
+        taken.append(row)
+        size += len(row) + 1
     if taken:
         yield "\n".join((header, *taken))
+
+
+def _row_pieces(row: str, room: int) -> Iterator[str]:
+    """A row, cut between cells or words where it is longer than ``room``."""
+    while len(row) > room:
+        cut = max(row.rfind(" | ", room // 2, room), row.rfind(" ", room // 2, room))
+        cut = cut if cut > 0 else room
+        yield row[:cut]
+        row = row[cut:].lstrip(" |")
+    if row.strip():
+        yield row
 
 
 def _cut_sentences(text: str, target: int, limit: int) -> Iterator[str]:

@@ -52,7 +52,7 @@ _SUFFIXES: Mapping[str, str] = {
 }
 _KIND_OF_SUFFIX = {f".{suffix}": KINDS[name] for name, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 _TEXT_KINDS = frozenset({"markdown", "text", "code", "html", "csv"})
-_ZIP_PARTS = (("word/", "word"), ("ppt/", "slides"), ("xl/", "sheets"))
+_ZIP_PARTS = (("word", "word"), ("ppt", "slides"), ("xl", "sheets"))
 _ZIP_TYPES = {b"application/epub+zip": "book", b"application/vnd.oasis.opendocument.text": "open_text"}
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -113,8 +113,9 @@ def _zip_kind(content: bytes) -> Kind:
                     return KINDS["sheets"]
     except (zipfile.BadZipFile, ValueError, RuntimeError, OSError, NotImplementedError) as error:
         raise Unreadable("damaged", "is damaged or cut off", "Save it again from its program") from error
-    for prefix, kind in _ZIP_PARTS:
-        if any(name.startswith(prefix) for name in names):
+    folders = {name.replace("\\", "/").lstrip("/").lower().partition("/")[0] for name in names}
+    for folder, kind in _ZIP_PARTS:
+        if folder in folders:
             return KINDS[kind]
     raise Unreadable("kind", "is an archive", "Unpack it and import the documents inside")
 
