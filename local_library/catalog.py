@@ -78,6 +78,13 @@ class Catalog:
         )
         return map(_passage, rows)
 
+    def passage_ids(self, owner_id: str) -> list[int]:
+        """The ids of all current passages in the order of their import."""
+        rows = self._connection.execute(
+            "SELECT passage_id FROM passages WHERE owner_id = ? ORDER BY passage_id", (owner_id,)
+        )
+        return [row[0] for row in rows]
+
     def document_ids(self, owner_id: str) -> list[str]:
         rows = self._connection.execute(
             "SELECT document_id FROM documents WHERE owner_id = ? ORDER BY created_at, document_id", (owner_id,)

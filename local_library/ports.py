@@ -1,4 +1,4 @@
-"""The steps of the library, as interfaces. Those for vectors have no shipped implementation yet: search is lexical."""
+"""The steps of the library, as interfaces, each with a shipped implementation."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from .index_writing import IndexWriting
 from .lexical_index import IndexHit, WeightedTerm
 from .records import Chunk, DocumentInfo, ExtractedText, FoundPassage
+from .semantic.entries import VectorEntry, VectorHit, VectorSpace
 
 if TYPE_CHECKING:
     import numpy
@@ -35,18 +36,25 @@ class Chunker(Protocol):
 
 
 class Embedder(Protocol):
-    """Texts to vectors. The same id, model, dimensions and text must give byte-identical vectors."""
+    """Texts to vectors. The same id, model, dimensions and text must give byte-identical vectors. Thread-safe.
+
+    Shipped: `semantic.sentence_encoder.OfflineEmbedder`, and for tests `semantic.deterministic.DeterministicEmbedder`.
+    May have a ``similarity_floor``, the least cosine of an answer (see `semantic.calibration.calibrated_floor`).
+    """
 
     @property
     def embedder_id(self) -> str:
-        """Name of embedder, model and dimensions; a change of any of them is a change of the id."""
+        """Name of the embedder and of everything that its vectors depend on; another id means embedding again."""
         ...
+
+    @property
+    def model(self) -> str: ...
 
     @property
     def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> "numpy.typing.NDArray[numpy.float32]":
-        """One row of ``dimensions`` numbers for each text."""
+        """One row of ``dimensions`` numbers for each text, of any length; ``query`` says that they are questions."""
         ...
 
 
@@ -69,13 +77,29 @@ class LexicalIndexPort(Protocol):
 
 
 class VectorStore(Protocol):
-    """Vectors to passages. A cache like the lexical index."""
+    """Vectors to passages. A cache like the lexical index. Shipped: `semantic.vector_store.OwnerVectorStore`."""
+
+    def add(
+        self,
+        owner_id: str,
+        space: VectorSpace,
+        entries: Sequence[VectorEntry],
+        vectors: "numpy.typing.NDArray[numpy.float32]",
+    ) -> None: ...
 
     def search(
-        self, owner_id: str, vector: "numpy.typing.NDArray[numpy.float32]", limit: int
-    ) -> list[tuple[int, float]]:
-        """Passage ids and their similarity, higher for better, best first."""
+        self,
+        owner_id: str,
+        space: VectorSpace,
+        vector: "numpy.typing.NDArray[numpy.float32]",
+        limit: int,
+        *,
+        document_ids: Collection[str] | None = None,
+    ) -> list[VectorHit]:
+        """Passages and their cosine, higher for better, best first; none where the vectors are of another space."""
         ...
+
+    def forget(self, owner_id: str, document_id: str) -> None: ...
 
     def erase(self, owner_id: str) -> None: ...
 

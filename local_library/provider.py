@@ -143,9 +143,14 @@ def _passage_result(found: FoundPassage) -> KnowledgeResult:
 
 
 def _metadata(found: FoundPassage, derived: Chunk | DocumentInfo) -> dict[str, MetadataValue]:
-    """How much of the question was found, and the lineage, verbatim."""
+    """How it was found, how much of the question, and the lineage, verbatim."""
+    by_meaning: dict[str, MetadataValue] = (
+        {} if found.similarity is None else {"similarity": round(found.similarity, 3), "embedder_id": found.embedder_id}
+    )
     return {
+        "found_by": found.found_by,
         "coverage": round(found.coverage, 3),
+        **by_meaning,
         "source_content_hash": derived.source_content_hash,
         "extractor_id": derived.extractor_id,
         "chunker_id": derived.chunker_id,

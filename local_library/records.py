@@ -6,6 +6,7 @@ it, unchanged, so that drift shows without reading the file again.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 
 class SegmentKind(StrEnum):
@@ -118,7 +119,8 @@ class Passage:
 class FoundPassage:
     """A passage that answers a query. ``score`` is higher for better; ``coverage`` is the share of the query.
 
-    ``relevance`` is what the floor judges; ``merged`` counts the neighbouring passages that ``text`` joins.
+    ``relevance`` is what the floor judges; ``merged`` counts the neighbouring passages that ``text`` joins. One found
+    by its meaning has a ``similarity`` to the query, -1..1, and the id of the embedder that says so.
     """
 
     passage: Passage
@@ -128,6 +130,13 @@ class FoundPassage:
     text: str
     locator: str
     merged: int = 1
+    similarity: float | None = None
+    embedder_id: str = ""
+
+    @property
+    def found_by(self) -> Literal["lexical", "semantic"]:
+        """Whether the query's words were found in the passage, or its meaning."""
+        return "lexical" if self.similarity is None else "semantic"
 
 
 class ImportStatus(StrEnum):

@@ -48,6 +48,7 @@ class Upkeep:
         with self._workspace.unit_of_work(owner_id) as work:
             work.erase_document(document_id)
             work.plan_purge()
+        self._workspace.vectors.forget(owner_id, document_id)
         for source_content_hash in hashes:
             if not catalog.uses_hash(owner_id, source_content_hash):
                 self._workspace.originals.erase(owner_id, source_content_hash)
@@ -56,6 +57,7 @@ class Upkeep:
             self._workspace.settle()
             return False
         self._importer.rebuild(catalog, owner_id)
+        self._workspace.vectors.compact(owner_id)
         return self._workspace.settle()
 
     def erase_owner(self, catalog: Catalog, owner_id: str) -> None:
@@ -64,6 +66,7 @@ class Upkeep:
         with self._workspace.unit_of_work(owner_id) as work:
             work.erase_owner()
         self._workspace.index.erase(owner_id)
+        self._workspace.vectors.erase(owner_id)
         for source_content_hash in hashes:
             self._workspace.originals.erase(owner_id, source_content_hash)
         self._workspace.originals.drop_empty(owner_id)
@@ -73,6 +76,7 @@ class Upkeep:
         """Finish every erasure and give space back; false when another reader keeps the records' log."""
         for owner_id in catalog.purges():
             self._importer.rebuild(catalog, owner_id, progress)
+            self._workspace.vectors.compact(owner_id)
         self._drop_strays(catalog)
         self._workspace.shrink()
         return self._workspace.settle()
@@ -84,6 +88,7 @@ class Upkeep:
             if path.name not in known.get(path.parent.parent.name, ()):
                 path.unlink(missing_ok=True)
         self._workspace.index.drop_unfinished()
+        self._workspace.vectors.drop_strays({owner: catalog.document_ids(owner) for owner in catalog.owners()})
 
 
 __all__ = ["ERASED_AT_ONCE_PASSAGES", "Upkeep"]

@@ -12,6 +12,7 @@ from .ledger import UnitOfWork, unit_of_work
 from .lexical_index import LexicalIndex
 from .originals import Originals
 from .schema import connected, prepare
+from .semantic.vector_store import OwnerVectorStore
 from .writer_place import WriterPlace
 
 
@@ -22,6 +23,7 @@ class Workspace:
         self.store = store
         self.originals = Originals(store / "originals")
         self.index = LexicalIndex(store / "index")
+        self.vectors = OwnerVectorStore(store / "vectors")
         self._wait = writer_wait_seconds
         self._place = WriterPlace(store, stays=lambda: not self.index.is_settled, finish=self.index.settle)
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
