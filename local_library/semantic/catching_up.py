@@ -1,4 +1,4 @@
-"""Gives passages their vectors after an import is done: in batches, beside searches, in a thread that can be stopped."""
+"""Gives passages their vectors after their import: in batches, beside searches, in a thread that can be stopped."""
 
 import logging
 import threading
@@ -64,8 +64,18 @@ class VectorCatchUp:
             thread.join(_CLOSING_SECONDS)
 
     def _work(self) -> None:
+        self._load()
         while (owner_id := self._next()) is not None:
             self._try(owner_id)
+
+    def _load(self) -> None:
+        """Let the embedder load what it needs before the first question does."""
+        load = getattr(self._embedder, "load", None)
+        if load is not None:
+            try:
+                load()
+            except Exception as error:
+                _LOGGER.warning("The embedder %s could not be loaded.", self._embedder.embedder_id, exc_info=error)
 
     def _next(self) -> str | None:
         with self._changed:

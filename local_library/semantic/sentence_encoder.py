@@ -41,6 +41,11 @@ class OfflineEmbedder:
         self._encode: Callable[[list[str]], Any] | None = None
         _require_package(self.embedder_id)
 
+    def load(self) -> None:
+        """Load the weights now rather than with the first text. Raises `EmbedderNotUsable` when they are not right."""
+        with self._turn:
+            self._encoder()
+
     def embed(self, texts: Sequence[str], *, query: bool = False) -> "numpy.typing.NDArray[numpy.float32]":
         """One row of length 1 for each text, of its first `LONGEST_TEXT_CHARACTERS`. ``query`` changes nothing.
 
