@@ -19,7 +19,7 @@ from .errors import DocumentNotFound, DocumentRejected, FolderNotUsable, Library
 from .extraction.limited import LimitedExtractor, ReadingLimits
 from .folders import FolderImport, Progress, content_of, files_below, ignored_by, usable_folder
 from .importing import Importer, LibraryLimits
-from .ports import Summarizer, TextExtractor
+from .ports import Embedder, Summarizer, TextExtractor
 from .quarantine import Quarantine
 from .reconcile import Drift, Evidence, FileProbe, SourceProbe, findings
 from .records import (
@@ -35,6 +35,7 @@ from .records import (
 )
 from .resolver import LocatorResolver
 from .retriever import FLOOR, LibraryRetriever
+from .semantic.half import SemanticHalf
 from .status import DocumentStatus, StatusWatch
 from .upkeep import Upkeep
 from .verification import problems
@@ -55,6 +56,7 @@ class DomainLibrary:
     ``floor`` is the least relevance of an answer; ``summarizer`` is a host's model, asked once for each version;
     ``extractor`` replaces the shipped one, which reads files in limited child processes.
     ``keep_alike`` also answers with passages that say nearly the same as another, of which one is enough for people.
+    ``embedder`` finds passages by meaning where words find nothing, from ``similarity_floor`` on; see `semantic`.
     """
 
     def __init__(
@@ -67,6 +69,8 @@ class DomainLibrary:
         summarizer: Summarizer | None = None,
         floor: float = FLOOR,
         keep_alike: bool = False,
+        embedder: Embedder | None = None,
+        similarity_floor: float | None = None,
         writer_wait_seconds: float = 10.0,
     ) -> None:
         self.store = Path(store).expanduser().absolute()
@@ -78,14 +82,19 @@ class DomainLibrary:
         self._quarantine = Quarantine(self._workspace)
         self._status = StatusWatch()
         self._upkeep = Upkeep(self._workspace, self._importer)
-        self._retriever = LibraryRetriever(self._workspace.index, floor=floor, keep_alike=keep_alike)
+        self.semantic = SemanticHalf(self._workspace, embedder, floor=similarity_floor)
+        lexical = LibraryRetriever(self._workspace.index, floor=floor, keep_alike=keep_alike)
+        self._retriever = self.semantic.retriever(lexical, keep_alike=keep_alike)
         self._recover()
+        self.semantic.wake_all()
 
     @classmethod
-    def for_folder(cls, documents: Path | str, *, store: Path | str | None = None) -> Self:
+    def for_folder(
+        cls, documents: Path | str, *, store: Path | str | None = None, embedder: Embedder | None = None
+    ) -> Self:
         """A library that mirrors a folder of documents. Its own files go to the user's cache folder."""
         folder = usable_folder(documents)
-        library = cls(store if store is not None else _store_for(folder))
+        library = cls(store if store is not None else _store_for(folder), embedder=embedder)
         library.documents_folder = folder
         try:
             library.refresh()
@@ -126,6 +135,7 @@ class DomainLibrary:
             outcome = self._importer.store(catalog, owner_id, ready)
             self._importer.catch_up(catalog)
             self._workspace.settle()
+        self.semantic.wake(owner_id)
         return outcome
 
     def import_folder(
@@ -151,6 +161,7 @@ class DomainLibrary:
             outcomes = run.run(((str(path), partial(content_of, path, most)) for path in paths), progress)
             self._quarantine.settle(catalog, owner_id, outcomes)
             self._workspace.settle()
+        self.semantic.wake(owner_id)
         self._extractor.close()
         return outcomes
 
@@ -166,6 +177,7 @@ class DomainLibrary:
             run = FolderImport(self._workspace, self._importer, catalog, owner_id)
             outcomes = run.run(((path, partial(bytes, content)) for path, content in contents), progress)
             self._workspace.settle()
+        self.semantic.wake(owner_id)
         self._extractor.close()
         return outcomes
 
@@ -277,6 +289,7 @@ class DomainLibrary:
         """Make an owner's index anew from the records; answers stay the same."""
         with self._workspace.writing() as catalog:
             self._importer.rebuild(catalog, owner_id, progress)
+        self.semantic.rebuild(owner_id, progress)
 
     def compact(self, *, progress: Callable[[int, int], None] | None = None) -> bool:
         """Finish every erasure and give space back to the disk; false while another process reads old records."""
@@ -314,6 +327,7 @@ class DomainLibrary:
 
     def close(self) -> None:
         """Close records and readers. Closing twice does nothing more."""
+        self.semantic.close()
         self._extractor.close()
         self._workspace.close()
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from .catalog import Catalog
 from .originals import Originals, content_hash
 from .records import DocumentInfo, Problem
+from .semantic.soundness import vector_problems
 from .workspace import Workspace
 
 
@@ -16,6 +17,7 @@ def problems(workspace: Workspace, catalog: Catalog, owner_id: str) -> Iterator[
     for document in catalog.documents(owner_id):
         yield from _of_original(workspace.originals, document)
         yield from _of_passages(workspace, catalog, document)
+    yield from vector_problems(workspace.vectors, catalog, owner_id)
 
 
 def _of_original(originals: Originals, document: DocumentInfo) -> Iterator[Problem]:
