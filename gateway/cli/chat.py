@@ -10,6 +10,11 @@ import click
 from ..settings import DEFAULT_PORT
 from .complaint import Complaint
 from .local_gateway import run
+from .sound.devices import devices
+from .sound.problem import SoundProblem
+from .sound.quiet import quiet_libraries
+from .sound.voice import VoiceChoice
+from .sound.words import device_line
 
 DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}/v1/realtime"
 
@@ -39,20 +44,50 @@ def address_of(url: str, token: str) -> Address:
 @click.option("--url", default=DEFAULT_URL, show_default=True, help="The gateway, a ws:// or http:// address.")
 @click.option("--token", envvar="EARPIECE_TOKEN", default="", help="Access token; better in EARPIECE_TOKEN.")
 @click.option("--plain", is_flag=True, help="Lines instead of a screen: for pipes and screen readers.")
-def chat(url: str, token: str, plain: bool) -> None:
-    """Ask a running gateway, and read the answers with their sources.
+@click.option("--voice", is_flag=True, help="Begin with microphone and speaker on.")
+@click.option("--headphones", is_flag=True, help="Keep the microphone open while an answer is spoken.")
+@click.option("--input-device", default="", metavar="DEVICE", help="The microphone, by number or name.")
+@click.option("--output-device", default="", metavar="DEVICE", help="The speaker, by number or name.")
+@click.option("--list-devices", is_flag=True, help="Name the microphones and speakers, and end.")
+def chat(
+    url: str,
+    token: str,
+    plain: bool,
+    voice: bool,
+    headphones: bool,
+    input_device: str,
+    output_device: str,
+    list_devices: bool,
+) -> None:
+    """Ask a running gateway, and read or hear the answers with their sources.
 
     Ctrl-C stops an answer; /help lists what else can be done. Start a gateway with: earpiece serve
     """
+    if list_devices:
+        click.echo(_device_lines())
+        return
     address = address_of(url, token)
+    choice = VoiceChoice(input_device, output_device, headphones=headphones, from_start=voice)
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
         from .chat_plain import chat_in_lines
 
-        sys.exit(run(chat_in_lines(address)))
+        with quiet_libraries():
+            status = run(chat_in_lines(address, choice))
+        sys.exit(status)
     _require_textual()
     from .chat_app import ChatApp
 
-    ChatApp(address).run()
+    with quiet_libraries():
+        ChatApp(address, choice).run()
+
+
+def _device_lines() -> str:
+    try:
+        with quiet_libraries():
+            found = devices()
+    except SoundProblem as problem:
+        raise Complaint(str(problem)) from problem
+    return "\n".join(map(device_line, found)) or "There is neither a microphone nor a speaker on this machine."
 
 
 def _require_textual() -> None:

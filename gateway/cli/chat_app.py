@@ -15,6 +15,8 @@ from .chat_widgets import Confirmation, TurnView
 from .connection import State
 from .library_client import LibraryClient, LibraryProblem
 from .said import passages
+from .sound.voice import Voice, VoiceChoice
+from .sound.words import model_hint, voice_line
 from .talk import Talk
 from .turns import SaidTurn
 
@@ -27,7 +29,10 @@ _STATES: dict[State, str] = {
     "away": "the gateway is away; start it with: earpiece serve",
     "refused": "the gateway does not accept the token",
 }
-_HELP = "/add PATH imports a document, /quit ends, Ctrl-C stops an answer, F2 shows the library"
+_HELP = (
+    "/add PATH imports a document, /talk (F3) switches microphone and speaker, /quit ends, Ctrl-C stops an answer, "
+    "F2 shows the library"
+)
 _NARROW_COLUMNS = 90
 
 
@@ -41,20 +46,27 @@ class ChatApp(App[None]):
         Binding("ctrl+c", "interrupt", "Stop answer", priority=True),
         Binding("escape", "interrupt", "Stop answer", show=False),
         Binding("f2", "library", "Library"),
+        Binding("f3", "talk", "Talk", priority=True),
         Binding("delete", "remove", "Remove document", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True),
     ]
 
-    def __init__(self, address: "Address") -> None:
+    def __init__(self, address: "Address", choice: VoiceChoice | None = None) -> None:
         super().__init__()
+        choice = choice or VoiceChoice()
         self.talk = Talk(address.websocket, token=address.token, changed=self._changed)
+        self.voice = Voice(self.talk, choice, changed=self._show_state, said=self._say)
         self.library = LibraryClient(address.http, token=address.token)
         self._documents: list[dict[str, Any]] = []
         self._views: dict[int, TurnView] = {}
         self._was_open = False
+        self._talks_from_start = choice.from_start
+        self._sentence = ""
+        self._leaving = False
 
     def compose(self) -> ComposeResult:
         yield Label("connecting", id="state")
+        yield Static("", id="voice-note", markup=False)
         with Horizontal():
             yield VerticalScroll(id="turns")
             with Vertical(id="library"):
@@ -70,18 +82,37 @@ class ChatApp(App[None]):
         self.query_one("#library").display = self.size.width >= _NARROW_COLUMNS
         self.query_one("#question").focus()
         self.run_worker(self.talk.run(), name="gateway")
+        if self._talks_from_start:
+            self.action_talk()
+
+    async def on_unmount(self) -> None:
+        self._leaving = True
+        await self.voice.stop()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         line = event.value.strip()
         if line.startswith("/"):
             event.input.clear()
             self._command(line)
-        elif line and self.talk.ask(line) is not None:
-            event.input.clear()
+        elif line:
+            self.voice.interrupt()
+            if self.talk.ask(line) is not None:
+                event.input.clear()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        # Whoever begins to type has heard enough.
+        if event.value and self.voice.playing:
+            self.voice.interrupt()
 
     def action_interrupt(self) -> None:
         """Stop the answer; ctrl+q ends the chat."""
-        self.talk.interrupt()
+        self.voice.interrupt()
+
+    @work(exclusive=True, group="voice")
+    async def action_talk(self) -> None:
+        """Switch microphone and speaker on or off."""
+        self._say("")
+        await self.voice.toggle()
 
     def action_library(self) -> None:
         """Show or hide the library."""
@@ -114,6 +145,8 @@ class ChatApp(App[None]):
         name, _, argument = line.partition(" ")
         if name == "/quit":
             self.exit()
+        elif name == "/talk":
+            self.action_talk()
         elif name == "/add" and argument:
             self.query_one("#library").display = True
             self._add(Path(argument).expanduser())
@@ -155,23 +188,35 @@ class ChatApp(App[None]):
             self._views[id(turn)].show()
         else:
             view = self._views[id(turn)] = TurnView(turn)
-            turns = self.query_one("#turns", VerticalScroll)
+            turns = self.screen_stack[0].query_one("#turns", VerticalScroll)
             turns.mount(view)
             turns.anchor()
 
+    def _say(self, sentence: str) -> None:
+        self._sentence = sentence and f"{self._sentence}\n{sentence}".strip()
+        self._show_state()
+
     def _show_state(self) -> None:
-        state = self.query_one("#state", Label)
+        if self._leaving:
+            return
+        page = self.screen_stack[0]  # a question may stand before it
+        state = page.query_one("#state", Label)
         state.update(self._state_sentence())
         state.set_class(self.talk.state in ("away", "refused") or bool(self.talk.model_problem), "bad")
         if self.talk.state == "open" and not self._was_open:
             self.run_worker(self._list_documents(), group="library")
         self._was_open = self.talk.state == "open"
+        hint = model_hint(self.voice, embedded=self.talk.is_embedded, has_voice=self.talk.has_voice)
+        note = page.query_one("#voice-note", Static)
+        note.update(Content("\n".join(filter(None, (self._sentence, hint)))))
+        note.display = bool(self._sentence or hint)
 
     def _state_sentence(self) -> str:
         if self.talk.model_problem and self.talk.state != "refused":
             return "the gateway cannot reach its model; it is tried again"
-        embedded = self.talk.state == "open" and self.talk.model == "earpiece-embedded"
-        return _STATES[self.talk.state] + (" to Earpiece's embedded model" if embedded else "")
+        embedded = self.talk.state == "open" and self.talk.is_embedded
+        connected = _STATES[self.talk.state] + (" to Earpiece's embedded model" if embedded else "")
+        return " · ".join(filter(None, (connected, voice_line(self.voice))))
 
 
 def _document_line(document: dict[str, Any]) -> Content:

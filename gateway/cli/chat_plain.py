@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,38 +12,47 @@ import click
 
 from .complaint import Complaint
 from .library_client import LibraryClient, LibraryProblem
-from .said import ending, footnotes, lookup_line, passages
+from .said import ending, footnotes, lookup_line, passages, question_line
+from .sound.voice import Voice, VoiceChoice
+from .sound.words import mode_sentence, model_hint
 from .talk import Talk
 from .turns import SaidTurn
 
 if TYPE_CHECKING:
     from .chat import Address
 
-HELP = "/documents lists the library, /add PATH imports, /remove TITLE removes, /quit ends; Ctrl-C stops an answer."
+HELP = (
+    "/documents lists the library, /add PATH imports, /remove TITLE removes, /talk switches microphone and speaker, "
+    "/quit ends; Ctrl-C stops an answer."
+)
 
 
-async def chat_in_lines(address: "Address") -> int:
+async def chat_in_lines(address: "Address", choice: VoiceChoice) -> int:
     """Ask each line of standard input, one after another; returns 0 at its end. Raises `Complaint`."""
-    chat = _PlainChat(address)
+    chat = _PlainChat(address, choice)
     keeping = asyncio.create_task(chat.talk.run())
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, chat.interrupt)
     try:
         await chat.connected()
-        await chat.serve(_lines())
+        if choice.from_start:
+            await chat.voice.toggle()
+        await chat.serve(_lines(chat.typed))
     finally:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        await chat.leave()
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
     return 0
 
 
-def _lines() -> "asyncio.Queue[str | None]":
+def _lines(typed: Callable[[], None]) -> "asyncio.Queue[str | None]":
     """Lines of standard input; None is its end. A thread of its own, for a read cannot be cancelled."""
     lines: asyncio.Queue[str | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
     def read() -> None:
         for line in sys.stdin:
+            loop.call_soon_threadsafe(typed)
             loop.call_soon_threadsafe(lines.put_nowait, line.strip())
         loop.call_soon_threadsafe(lines.put_nowait, None)
 
@@ -51,21 +61,35 @@ def _lines() -> "asyncio.Queue[str | None]":
 
 
 class _PlainChat:
-    def __init__(self, address: "Address") -> None:
+    def __init__(self, address: "Address", choice: VoiceChoice) -> None:
         self._address = address
         self.talk = Talk(address.websocket, token=address.token, changed=self._changed)
+        self.voice = Voice(self.talk, choice, changed=self._voice_changed, said=_say)
         self.library = LibraryClient(address.http, token=address.token)
         self._news = asyncio.Event()
         self._printed = 0
         self._told: set[tuple[int, bool]] = set()
+        self._said = {"mode": mode_sentence(self.voice)}
+        self._asked = ""
+        self._spoken: asyncio.Queue[SaidTurn] = asyncio.Queue()
         self._leaving = asyncio.Event()
 
     def interrupt(self) -> None:
         """Ctrl-C: stop the answer; when nothing is being answered, end."""
-        if self.talk.running:
-            self.talk.interrupt()
+        if self.talk.running or self.voice.playing:
+            self.voice.interrupt()
         else:
             self._leaving.set()
+
+    async def leave(self) -> None:
+        """Give back what is in use, without a word."""
+        self._leaving.set()
+        await self.voice.stop()
+
+    def typed(self) -> None:
+        """A line came in: whoever types has heard enough. Lines of a pipe wait for their turn."""
+        if sys.stdin.isatty() and self.voice.started:
+            self.voice.interrupt()
 
     async def connected(self) -> None:
         while self.talk.state in ("connecting", "open") and not (self.talk.introduced or self.talk.model_problem):
@@ -78,18 +102,23 @@ class _PlainChat:
             raise Complaint(f"no gateway answers at {self._address.websocket}. Start one with: earpiece serve")
 
     async def serve(self, lines: "asyncio.Queue[str | None]") -> None:
+        """Do what each line says, and show what was spoken, until the lines end or somebody leaves."""
         leaving = asyncio.create_task(self._leaving.wait())
         while True:
             if sys.stdin.isatty():
                 click.echo("> ", nl=False)
-            reading = asyncio.create_task(lines.get())
-            await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            reading, hearing = asyncio.create_task(lines.get()), asyncio.create_task(self._spoken.get())
+            await asyncio.wait({reading, hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (reading, hearing):
+                task.cancel()
+            if hearing.done():
+                await self._follow(hearing.result())
             line = reading.result() if reading.done() else None
-            reading.cancel()
-            if line is None or line == "/quit":
+            if leaving.done() or (reading.done() and line in (None, "/quit")):
                 leaving.cancel()
                 return
-            await self._do(line)
+            if line is not None:
+                await self._do(line)
 
     async def _do(self, line: str) -> None:
         command, _, argument = line.partition(" ")
@@ -99,6 +128,8 @@ class _PlainChat:
                     pass
                 case "/help":
                     click.echo(HELP)
+                case "/talk":
+                    await self.voice.toggle()
                 case "/documents":
                     await self._list()
                 case "/add":
@@ -126,17 +157,24 @@ class _PlainChat:
         click.echo(f"removed: {found[0]['title']}")
 
     async def _ask(self, question: str) -> None:
-        self._printed = 0
-        self._told.clear()
         while (turn := self.talk.ask(question)) is None:
             click.echo("The gateway is away; waiting for it. Ctrl-C ends.", err=True)
             await self._back()
             if self._leaving.is_set():
                 return
+        await self._follow(turn)
+
+    async def _follow(self, turn: SaidTurn) -> None:
+        """Print a turn as it comes, to its end; what comes through a pipe waits until it was spoken, too."""
+        self._printed = 0
+        self._told.clear()
+        self._asked = ""
         while not turn.ended:
             await self._next()
             self._print(turn)
         self._print_end(turn)
+        while self.voice.playing and not sys.stdin.isatty():
+            await self._next()
 
     async def _back(self) -> None:
         leaving = asyncio.create_task(self._leaving.wait())
@@ -147,6 +185,8 @@ class _PlainChat:
         leaving.cancel()
 
     def _print(self, turn: SaidTurn) -> None:
+        if not self._asked and (turn.lookups or turn.answer):
+            self._print_question(turn)
         for index, lookup in enumerate(turn.lookups):
             ended = lookup.status != "running"
             if (ended or lookup.waited_milliseconds) and (index, ended) not in self._told:
@@ -155,10 +195,17 @@ class _PlainChat:
         click.echo(turn.answer[self._printed :], nl=False)
         self._printed = len(turn.answer)
 
+    def _print_question(self, turn: SaidTurn) -> None:
+        if turn.spoken and self._asked != question_line(turn):
+            self._asked = question_line(turn)
+            click.echo(f"you: {self._asked}")
+
     def _print_end(self, turn: SaidTurn) -> None:
         self._print(turn)
         if turn.answer:
             click.echo()
+        if turn.question:
+            self._print_question(turn)  # a model may write down what it heard after it has answered
         if ending(turn):
             click.echo(ending(turn))
         for number, note in enumerate(footnotes(turn), start=1):
@@ -166,11 +213,28 @@ class _PlainChat:
             click.echo(f"  [{number}] {note.title}" + (f": {where}" if where else ""))
 
     def _changed(self, turn: SaidTurn | None) -> None:
+        if turn is not None and turn.phase == "listening" and not turn.question:
+            self._spoken.put_nowait(turn)
+        self._voice_changed()
+
+    def _voice_changed(self) -> None:
         self._news.set()
+        self._tell("mode", mode_sentence(self.voice))
+        self._tell("hint", model_hint(self.voice, embedded=self.talk.is_embedded, has_voice=self.talk.has_voice))
+
+    def _tell(self, about: str, sentence: str) -> None:
+        """Say what is new about the voice, once."""
+        if sentence and sentence != self._said.get(about) and not self._leaving.is_set():
+            _say(sentence)
+        self._said[about] = sentence or self._said.get(about, "")
 
     async def _next(self) -> None:
         await self._news.wait()
         self._news.clear()
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
 
 
 __all__ = ["chat_in_lines"]

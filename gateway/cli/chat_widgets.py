@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Label, Static
 
-from .said import Footnote, ending, footnotes, lookup_line
+from .said import Footnote, ending, footnotes, lookup_line, question_line
 from .turns import SaidTurn
 
 
@@ -43,7 +43,7 @@ class TurnView(Vertical):
         self._ready = False
 
     def compose(self) -> ComposeResult:
-        yield Static(Content(self._turn.question), classes="question")
+        yield Static("", classes="question", markup=False)
         yield Static("", classes="lookups", markup=False)
         yield Static("", classes="answer", markup=False)
         yield Static("", classes="end", markup=False)
@@ -58,6 +58,7 @@ class TurnView(Vertical):
         if not self._ready:
             return
         turn = self._turn
+        self._set("question", question_line(turn))
         self._set("lookups", "\n".join(lookup_line(lookup, turn) for lookup in turn.lookups))
         waiting = turn.phase in ("asked", "queued") and not turn.answer
         self._set("answer", "…" if waiting else turn.answer)

@@ -1,5 +1,6 @@
 """Pure: what a turn looks like in words, for a terminal of any kind."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,20 @@ class Footnote:
     title: str
     place: str
     uri: str = ""
+
+
+def question_line(turn: SaidTurn) -> str:
+    """Return the question; one that was spoken has words only where the model writes down what it hears."""
+    if turn.question or not turn.spoken:
+        return turn.question
+    return "listening …" if turn.phase == "listening" else "(spoken)"
+
+
+def level_meter(level: float) -> str:
+    """Return five marks for a loudness between 0.0 and 1.0, full at -10 dB and empty below -60 dB."""
+    decibels = 20 * math.log10(level) if level > 0 else -math.inf
+    full = min(5, max(0, math.ceil((decibels + 60) / 10)) if level > 0 else 0)
+    return "▮" * full + "▯" * (5 - full)
 
 
 def lookup_line(lookup: Lookup, turn: SaidTurn) -> str:
@@ -79,4 +94,4 @@ def _place(source: Mapping[str, Any]) -> tuple[str, str]:
     return path.replace("\\", "/").rsplit("/", 1)[-1], anchor
 
 
-__all__ = ["Footnote", "ending", "footnotes", "lookup_line", "passages"]
+__all__ = ["Footnote", "ending", "footnotes", "level_meter", "lookup_line", "passages", "question_line"]

@@ -55,6 +55,7 @@ class Talk:
         self._connection = Connection(url, token=token, on_state=self._state_changed, on_event=self.take)
         self._speech: Speech | None = None
         self._spoken_items: set[str] = set()
+        self._silent_response = ""
         self._busy = False
         self._patience: asyncio.TimerHandle | None = None
 
@@ -102,7 +103,10 @@ class Talk:
 
     def speak_to(self, speech: Speech | None) -> None:
         """Have answers spoken to this, or with None have them written only."""
+        if speech is self._speech:
+            return
         self._speech = speech
+        self.has_voice = True  # until an answer comes without sound
         if self.state == "open":
             self._configure()
 
@@ -147,6 +151,9 @@ class Talk:
             self._connection.send({"type": "conversation.item.truncate", "event_id": _CUT + heard.item, **place})
 
     def _audio(self, speech: Speech, event: Mapping[str, Any]) -> None:
+        self.has_voice = True
+        if event["response_id"] == self._silent_response:
+            self._silent_response = ""
         if not self.turns.wants(event["response_id"]):
             return
         # A holding sentence is outside the conversation: the model has no item of it that could be cut off.
@@ -159,13 +166,18 @@ class Talk:
         self.model = str(event["session"].get("model") or self.model)
         self.model_problem = ""
         self.introduced = True
-        self.has_voice = "audio" in event["session"].get("output_modalities", ["audio"])
         self._changed(None)
 
     def _response_began(self, event: Mapping[str, Any]) -> None:
         self._busy = True
+        self._silent_response = event["response"]["id"] if self._speech is not None else ""
 
     def _response_done(self, event: Mapping[str, Any]) -> None:
+        response = event["response"]
+        completed = response.get("status") == "completed" and self.current is not None and self.current.answer
+        if completed and response["id"] == self._silent_response:
+            self.has_voice = False
+            self._changed(None)
         self._idle()
 
     def _failed(self, event: Mapping[str, Any]) -> None:

@@ -1,0 +1,1 @@
+"""Microphone and speaker of a terminal. `voice.Voice` puts the parts together."""
