@@ -23,6 +23,7 @@ EXTRAS = {
     "metrics": "opentelemetry.sdk",
     "watch": "watchfiles",
     "terminal": "textual",
+    "audio": "sounddevice",
     "desktop": "webview",
 }
 

@@ -62,6 +62,7 @@ class ChatApp(App[None]):
         self._was_open = False
         self._talks_from_start = choice.from_start
         self._sentence = ""
+        self._written: dict[str, str] = {}
         self._leaving = False
 
     def compose(self) -> ComposeResult:
@@ -199,17 +200,23 @@ class ChatApp(App[None]):
     def _show_state(self) -> None:
         if self._leaving:
             return
-        page = self.screen_stack[0]  # a question may stand before it
-        state = page.query_one("#state", Label)
-        state.update(self._state_sentence())
+        self._write("#state", self._state_sentence())
+        state = self.screen_stack[0].query_one("#state", Label)
         state.set_class(self.talk.state in ("away", "refused") or bool(self.talk.model_problem), "bad")
         if self.talk.state == "open" and not self._was_open:
             self.run_worker(self._list_documents(), group="library")
         self._was_open = self.talk.state == "open"
         hint = model_hint(self.voice, embedded=self.talk.is_embedded, has_voice=self.talk.has_voice)
-        note = page.query_one("#voice-note", Static)
-        note.update(Content("\n".join(filter(None, (self._sentence, hint)))))
-        note.display = bool(self._sentence or hint)
+        self._write("#voice-note", "\n".join(filter(None, (self._sentence, hint))))
+
+    def _write(self, selector: str, text: str) -> None:
+        """Write a line, unless it says so already: the level of the microphone asks for it 25 times a second."""
+        if self._written.get(selector) == text:
+            return
+        self._written[selector] = text
+        line = self.screen_stack[0].query_one(selector, Static)  # the page itself, a question may stand before it
+        line.update(Content(text))
+        line.display = bool(text)
 
     def _state_sentence(self) -> str:
         if self.talk.model_problem and self.talk.state != "refused":

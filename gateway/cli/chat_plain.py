@@ -108,17 +108,17 @@ class _PlainChat:
             if sys.stdin.isatty():
                 click.echo("> ", nl=False)
             reading, hearing = asyncio.create_task(lines.get()), asyncio.create_task(self._spoken.get())
-            await asyncio.wait({reading, hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (reading, hearing):
+            waited = {reading, hearing, leaving}
+            done, waiting = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+            for task in waiting - {leaving}:
                 task.cancel()
-            if hearing.done():
+            if hearing in done:
                 await self._follow(hearing.result())
-            line = reading.result() if reading.done() else None
-            if leaving.done() or (reading.done() and line in (None, "/quit")):
+            if leaving.done() or (reading in done and reading.result() in (None, "/quit")):
                 leaving.cancel()
                 return
-            if line is not None:
-                await self._do(line)
+            if reading in done:
+                await self._do(reading.result() or "")
 
     async def _do(self, line: str) -> None:
         command, _, argument = line.partition(" ")

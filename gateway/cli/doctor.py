@@ -13,7 +13,11 @@ from rich.table import Table
 
 from ..diagnosis import Finding, extra_findings, port_finding, python_finding, shadow_findings, voice_finding
 from ..settings import GatewaySettings, InvalidSetting
+from .sound.devices import Kind, chosen, devices
+from .sound.problem import SoundProblem
+from .sound.quiet import quiet_libraries
 
+_SOUND: dict[str, Kind] = {"microphone": "input", "speaker": "output"}
 _MARKS = {"fine": "[green]fine[/green]", "missing": "[yellow]missing[/yellow]", "wrong": "[red]wrong[/red]"}
 
 
@@ -37,6 +41,23 @@ def _findings() -> Iterator[Finding]:
     yield from _settings_findings()
     yield voice_finding()
     yield from extra_findings()
+    yield from _sound_findings()
+
+
+def _sound_findings() -> Iterator[Finding]:
+    """Say which microphone and speaker `earpiece chat --voice` would take."""
+    try:
+        with quiet_libraries():
+            found = devices()
+    except SoundProblem as problem:
+        yield Finding("sound", "missing", str(problem))
+        return
+    for name, kind in _SOUND.items():
+        try:
+            device = chosen(kind, "", found)
+            yield Finding(name, "fine", f"{device.name} (earpiece chat --voice)")
+        except SoundProblem:
+            yield Finding(name, "missing", f"this machine has none; earpiece chat goes on without a {name}")
 
 
 def _settings_findings() -> Iterator[Finding]:

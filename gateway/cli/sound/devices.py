@@ -1,5 +1,6 @@
 """Which microphones and speakers there are, and how the chosen one is opened."""
 
+import atexit
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,12 +10,14 @@ from .problem import RATE, SoundProblem
 Kind = Literal["input", "output"]
 
 _NOUNS: dict[Kind, str] = {"input": "microphone", "output": "speaker"}
-_PACKAGE = "Speaking needs the 'sounddevice' package: pip install \"earpiece[audio]\". Typing goes on."
+_PACKAGE = "Speaking needs the 'sounddevice' package: pip install \"earpiece[audio]\"."
 _LIBRARY = (
     "Speaking needs the PortAudio library, which is not on this machine: "
-    "apt install libportaudio2 (Debian, Ubuntu), dnf install portaudio (Fedora). Typing goes on."
+    "apt install libportaudio2 (Debian, Ubuntu), dnf install portaudio (Fedora)."
 )
+_SYSTEM = "The sound system of this machine cannot be used: PortAudio does not get along with it."
 _BLOCK_SECONDS = 0.04
+_LATENCY_SECONDS = 0.1  # a busy machine must not be heard; and whoever interrupts does not notice so little
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +60,33 @@ def library(*, fresh: bool = False) -> Any:
     """
     try:
         import sounddevice
+
+        # A sound server that hangs must not keep the process from ending.
+        atexit.unregister(sounddevice._exit_handler)
+        if fresh:
+            # PortAudio lists the devices once, when it starts.
+            while sounddevice._initialized:
+                sounddevice._terminate()
+            sounddevice._initialize()
     except ImportError as error:
         raise SoundProblem(_PACKAGE) from error
     except OSError as error:
         raise SoundProblem(_LIBRARY) from error
-    if fresh:
-        # PortAudio lists the devices once, when it starts.
-        sounddevice._terminate()
-        sounddevice._initialize()
+    except Exception as error:  # its own error has no name yet when the module could not be loaded
+        raise SoundProblem(_SYSTEM) from error
     return sounddevice
 
 
 def devices() -> list[Device]:
     """Return all devices with a channel in either direction. Raises `SoundProblem`."""
     sounddevice = library()
+    try:
+        listed = list(sounddevice.query_devices())
+    except sounddevice.PortAudioError as error:
+        raise SoundProblem(_SYSTEM) from error
     default_input, default_output = sounddevice.default.device
     found = []
-    for number, facts in enumerate(sounddevice.query_devices()):
+    for number, facts in enumerate(listed):
         inputs, outputs = facts["max_input_channels"], facts["max_output_channels"]
         defaults = (number == default_input, number == default_output)
         if inputs or outputs:
@@ -86,7 +99,7 @@ def chosen(kind: Kind, wanted: str, among: list[Device]) -> Device:
     noun = _NOUNS[kind]
     able = [device for device in among if device.channels(kind)]
     if not able:
-        raise SoundProblem(f"No {noun} was found. Connect one and speak again with /talk; typing goes on.")
+        raise SoundProblem(f"No {noun} was found. Connect one, then /talk again; typing goes on.")
     if not wanted:
         return next((device for device in able if device.is_default(kind)), able[0])
     fitting = [device for device in able if wanted == str(device.number)]
@@ -114,6 +127,7 @@ def opened(kind: Kind, wanted: str, callback: Callable[..., None], ended: Callab
             channels=channels,
             dtype="int16",
             device=device.number,
+            latency=_LATENCY_SECONDS,
             blocksize=int(rate * _BLOCK_SECONDS),
             callback=callback,
             finished_callback=ended,
@@ -140,7 +154,7 @@ def _refused(kind: Kind, device: Device) -> SoundProblem:
     noun = _NOUNS[kind]
     return SoundProblem(
         f"The {noun} {device.name!r} cannot be opened: another program may hold it, or the system does not allow it. "
-        f"Free it and speak again with /talk, or choose another with --{kind}-device; typing goes on."
+        f"Free it, then /talk again, or choose another with --{kind}-device; typing goes on."
     )
 
 

@@ -16,7 +16,7 @@ from .resampling import Resampling
 _OPEN_SECONDS = 10.0
 _CLOSE_SECONDS = 2.0
 _WAITING_PIECES = 25  # of 40 ms: a loop that is stuck for longer than a second loses what is older
-LOST = "The microphone was taken away. Connect it and speak again with /talk; typing goes on."
+LOST = "The microphone was taken away. Connect it, then /talk again; typing goes on."
 
 
 class Microphone:

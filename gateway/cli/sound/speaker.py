@@ -16,7 +16,7 @@ from .resampling import Resampling
 
 _OPEN_SECONDS = 10.0
 _CLOSE_SECONDS = 2.0
-LOST = "The speaker was taken away. Answers are written; connect it and speak again with /talk."
+LOST = "The speaker was taken away. Answers are written; connect it, then /talk again."
 
 
 class Speaker:
