@@ -1,8 +1,10 @@
 """What one client may do to the gateway: how fast, how much, and how slowly it may read."""
 
 import asyncio
+import contextlib
 import json
 import time
+from collections.abc import Iterator
 
 import aiohttp
 import pytest
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 
 from gateway.realtime.lane import Lane
 from gateway.realtime.pace import Pace
+from tests.gateway.realtime.played import Peer, PlayedModel
+from tests.gateway.realtime.stage import staged
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.floats(0, 0.05)), max_size=200))
@@ -44,64 +48,68 @@ def test_a_client_within_its_rates_never_waits() -> None:
     assert not any(pace.pause_after(1300, frame / 50) for frame in range(1000))
 
 
-async def test_a_message_that_is_too_large_ends_the_connection(model, open_gateway, dial) -> None:  # type: ignore[no-untyped-def]
+async def test_a_message_that_is_too_large_ends_the_connection(model: PlayedModel) -> None:
     """1009, as the protocol of websockets has it; nothing of it reaches the model."""
-    async with open_gateway(None, upstream=model.url, max_message_bytes=4096) as gateway, dial(gateway) as client:
-        peer = await model.connection()
-        await client.send("input_audio_buffer.append", audio="A" * 5000)
-        assert await client.closed() == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
-        assert (await peer.next())["type"] == "closed"
+    async with staged(model, None, max_message_bytes=4096) as stage:
+        await stage.client.send("input_audio_buffer.append", audio="A" * 5000)
+        assert await stage.client.closed() == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+        assert (await stage.model.next())["type"] == "closed"
 
 
-async def test_a_client_that_does_not_read_slows_the_model_down_and_is_cut_in_the_end(  # type: ignore[no-untyped-def]
-    model, open_gateway, dial
-) -> None:
+async def test_a_client_that_does_not_read_slows_the_model_down_and_is_cut_in_the_end(model: PlayedModel) -> None:
     """Back-pressure: the gateway holds a bounded amount for a slow reader, and gives up one that has stopped."""
-    settings = {"upstream": model.url, "stalled_seconds": 1.0}
-    async with open_gateway(None, **settings) as gateway, dial(gateway, max_msg_size=2**26) as client:
-        peer = await model.connection()
-        client.socket._response.connection.transport.pause_reading()
-        sending = asyncio.create_task(send_until_held_up(peer))
-        async with asyncio.timeout(20):
-            sent = await sending
-        assert sent < 4000, "everything was buffered"  # the kernel alone holds some tens of megabytes on loopback
-        assert (await peer.next())["type"] == "closed"
+    async with staged(model, None, stalled_seconds=1.0) as stage:
+        with not_reading(stage.client):
+            async with asyncio.timeout(20):
+                sent = await frames_until_cut(stage.model)
+        assert sent < MANY, "everything was buffered"  # the kernel alone holds some tens of megabytes on loopback
 
 
-async def send_until_held_up(peer) -> int:  # type: ignore[no-untyped-def]
-    """Send audio until the gateway takes no more; returns how many frames it took."""
-    frame = "A" * 60_000
-    for sent in range(4000):
-        try:
-            async with asyncio.timeout(0.2):
-                await peer.send("response.output_audio.delta", response_id="resp", delta=frame)
-        except TimeoutError:
-            return sent
-        await asyncio.sleep(0)
-    return 4000
+MANY = 1000
 
 
-async def test_a_busy_loop_does_not_cost_a_connection(model, open_gateway, dial) -> None:  # type: ignore[no-untyped-def]
-    """A machine that is out of breath for a quarter of the ping interval, again and again, drops nobody."""
-    async with open_gateway(None, upstream=model.url, ping_seconds=1.2) as gateway, dial(gateway) as client:
-        peer = await model.connection()
-        reading = asyncio.create_task(client.until("rate_limits.updated"))
-        for _ in range(6):
+@contextlib.contextmanager
+def not_reading(client: Peer) -> Iterator[None]:
+    assert isinstance(client.socket, aiohttp.ClientWebSocketResponse)
+    connection = client.socket._response.connection
+    assert connection is not None
+    assert connection.transport is not None
+    connection.transport.pause_reading()
+    yield
+    connection.transport.resume_reading()
+
+
+async def frames_until_cut(model: Peer) -> int:
+    """Send audio until the gateway closes the connection; returns how many frames that were, at most `MANY`."""
+    cut, sent = asyncio.create_task(model.closed()), 0
+    while sent < MANY and not cut.done():
+        with contextlib.suppress(ConnectionError):
+            await model.send("response.output_audio.delta", response_id="resp", delta="A" * 60_000)
+        sent += 1
+    await cut
+    return sent
+
+
+async def test_a_busy_loop_does_not_cost_a_connection(model: PlayedModel) -> None:
+    """A machine that is out of breath again and again, for a third of the time that a ping has, drops nobody."""
+    async with staged(model, None, ping_seconds=2.0) as stage:
+        at_client = asyncio.create_task(stage.client.until("rate_limits.updated"))
+        at_model = asyncio.create_task(stage.model.until("input_audio_buffer.clear"))
+        for _ in range(10):
             time.sleep(0.3)  # noqa: ASYNC251
             await asyncio.sleep(0.05)
-        await peer.send("rate_limits.updated")
-        assert (await reading)["type"] == "rate_limits.updated"
+        await stage.model.send("rate_limits.updated")
+        await stage.client.send("input_audio_buffer.clear")
+        await asyncio.gather(at_client, at_model)
 
 
-async def test_text_that_is_no_event_is_answered_and_goes_no_further(model, open_gateway, dial) -> None:  # type: ignore[no-untyped-def]
+async def test_text_that_is_no_event_is_answered_and_goes_no_further(model: PlayedModel) -> None:
     """The client learns what is wrong; the model is spared."""
-    async with open_gateway(None, upstream=model.url) as gateway, dial(gateway) as client:
-        peer = await model.connection()
+    async with staged(model, None) as stage:
         for text in ("", "[1]", '{"kind": "x"}', "{" * 1000):
-            await client.socket.send_str(text)
-            assert (await client.until("error"))["error"]["code"] == "invalid_json"
-        await client.send("input_audio_buffer.clear")
-        assert (await peer.next())["type"] == "input_audio_buffer.clear"
+            await stage.client.socket.send_str(text)
+            assert (await stage.client.next())["error"]["code"] == "invalid_json"
+        await stage.sends_the_model_nothing()
 
 
 class Socket:
@@ -112,9 +120,11 @@ class Socket:
     def __init__(self) -> None:
         self.sent: list[str] = []
         self.may = asyncio.Event()
+        self.offered = asyncio.Event()
 
     async def send_str(self, data: str) -> None:
         self.sent.append(data)
+        self.offered.set()
         await self.may.wait()
 
 
@@ -125,7 +135,9 @@ async def test_what_is_queued_and_what_is_forwarded_keep_their_order() -> None:
     lane.put({"n": 1})
     lane.put({"n": 2})
     forwarding = asyncio.create_task(lane.forward("three"))
-    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        await socket.offered.wait()
+    assert not forwarding.done()
     socket.may.set()
     async with asyncio.timeout(5):
         await forwarding

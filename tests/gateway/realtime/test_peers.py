@@ -2,30 +2,19 @@
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-PEERS = ROOT / ".peers"
+from tests.gateway.realtime.played import Event, Peer
+from tests.gateway.realtime.programs import PEERS, ROOT, needs
+from tests.gateway.realtime.providers import WatchedProvider
+from tests.gateway.realtime.stage import ASK, dialled
+
 SCRIPTS = ROOT / "tests" / "peers"
-ASK = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "How many reviewers?"}]}
 LOUD = "/z8B" * 1280
-
-
-def needs(name: str) -> None:
-    """Skip, or fail where everything is to be tested, when a peer is not installed."""
-    if (PEERS / name / "complete").exists():
-        return
-    message = f"{name} is not installed: run tests/peers/install_realtime.sh"
-    if os.environ.get("CI") == "true":
-        pytest.fail(message)
-    pytest.skip(message)
 
 
 @asynccontextmanager
@@ -70,30 +59,23 @@ async def aimock(*options: str) -> AsyncIterator[str]:
         yield f"ws://127.0.0.1:{port}/v1/realtime"
 
 
-async def answer(client: Any) -> list[dict[str, Any]]:
+async def answer(client: Peer) -> list[Event]:
     """Ask in text and return the events up to the answer's end."""
     await client.send("conversation.item.create", item=ASK)
     await client.send("response.create")
-    events = [await client.next()]
-    while events[-1]["type"] != "response.done":
-        assert events[-1]["type"] != "closed", events
-        events.append(await client.next())
-    return events
+    return await client.until_done()
 
 
-def text_of(events: list[dict[str, Any]]) -> str:
+def text_of(events: list[Event]) -> str:
     kinds = ("response.output_text.delta", "response.output_audio_transcript.delta")
     return "".join(event["delta"] for event in events if event["type"] in kinds)
 
 
-async def test_speech_to_speech_answers_aloud_from_the_documents(  # type: ignore[no-untyped-def]
-    open_gateway, dial, provider, speech_to_speech
+async def test_speech_to_speech_answers_aloud_from_the_documents(
+    provider: WatchedProvider, speech_to_speech: str
 ) -> None:
     """The server that refuses a follow-up while an output is missing gets its outputs in time, and speaks."""
-    async with (
-        open_gateway(provider, upstream=speech_to_speech) as gateway,
-        dial(gateway, "?knowledge_events=1") as client,
-    ):
+    async with dialled(provider, upstream=speech_to_speech, events=True) as client:
         await client.until("session.created")
         events = await answer(client)
         kinds = [event["type"] for event in events]
@@ -105,18 +87,17 @@ async def test_speech_to_speech_answers_aloud_from_the_documents(  # type: ignor
         assert '"function_call"' not in json.dumps(events)
 
 
-async def test_speech_to_speech_is_interrupted_while_something_is_looked_up(  # type: ignore[no-untyped-def]
-    open_gateway, dial, held_provider, speech_to_speech
+async def test_speech_to_speech_is_interrupted_while_something_is_looked_up(
+    held_provider: WatchedProvider, speech_to_speech: str
 ) -> None:
     """Its own voice detection cancels the retrieval; the next question is answered as if nothing had been."""
-    async with open_gateway(held_provider, upstream=speech_to_speech) as gateway, dial(gateway) as client:
+    async with dialled(held_provider, upstream=speech_to_speech) as client:
         await client.until("session.created")
         await client.send("conversation.item.create", item=ASK)
         await client.send("response.create")
-        async with asyncio.timeout(5):
-            await held_provider.asked.wait()
-            await client.send("input_audio_buffer.append", audio=LOUD)
-            await held_provider.stopped.wait()
+        await held_provider.until_asked()
+        await client.send("input_audio_buffer.append", audio=LOUD)
+        await held_provider.until_stopped()
         assert (await client.until("response.done"))["response"]["status"] == "cancelled"
         await client.send("input_audio_buffer.append", audio="AAAA" * 1280)
         await client.until("input_audio_buffer.speech_stopped")
@@ -126,39 +107,33 @@ async def test_speech_to_speech_is_interrupted_while_something_is_looked_up(  # 
         assert events[-1]["response"]["status"] == "completed"
 
 
-async def test_aimock_answers_from_the_documents(open_gateway, dial, provider) -> None:  # type: ignore[no-untyped-def]
+@asynccontextmanager
+async def before_aimock(provider: WatchedProvider, *options: str) -> AsyncIterator[Peer]:
+    """A client of a gateway whose model is aimock."""
+    async with aimock(*options) as url, dialled(provider, upstream=url, upstream_model="gpt-realtime") as client:
+        yield client
+
+
+async def test_aimock_answers_from_the_documents(provider: WatchedProvider) -> None:
     """A mock of the GA protocol that leaves the name out where others give it."""
-    async with (
-        aimock() as url,
-        open_gateway(provider, upstream=url, upstream_model="gpt-realtime") as gateway,
-        dial(gateway) as client,
-    ):
-        events = await answer(client)
-        assert text_of(events) == "Two reviewers."
+    async with before_aimock(provider) as client:
+        assert text_of(await answer(client)) == "Two reviewers."
         assert len(provider.requests) == 1
 
 
-async def test_aimock_that_is_slow_is_waited_for(open_gateway, dial, provider) -> None:  # type: ignore[no-untyped-def]
+async def test_aimock_that_is_slow_is_waited_for(provider: WatchedProvider) -> None:
     """Latency of the model is none of the gateway's business."""
-    async with (
-        aimock("--chaos-latency", "200") as url,
-        open_gateway(provider, upstream=url, upstream_model="gpt-realtime") as gateway,
-        dial(gateway) as client,
-    ):
+    async with before_aimock(provider, "--chaos-latency", "200") as client:
         assert text_of(await answer(client)) == "Two reviewers."
 
 
 @pytest.mark.parametrize("words", ["The model is overloaded.", "Let it be cut off."])
-async def test_aimock_at_its_worst_leaves_no_client_waiting(open_gateway, dial, provider, words: str) -> None:  # type: ignore[no-untyped-def]
+async def test_aimock_at_its_worst_leaves_no_client_waiting(provider: WatchedProvider, words: str) -> None:
     """An error, or a line that breaks in mid-answer: the client hears of it, and can go on in the same session.
 
     The rates of ``--chaos-drop`` and the like do not reach aimock's websocket; its fixtures do the same there.
     """
-    async with (
-        aimock() as url,
-        open_gateway(provider, upstream=url, upstream_model="gpt-realtime") as gateway,
-        dial(gateway) as client,
-    ):
+    async with before_aimock(provider) as client:
         content = [{"type": "input_text", "text": words}]
         await client.send("conversation.item.create", item={**ASK, "content": content})
         await client.send("response.create")

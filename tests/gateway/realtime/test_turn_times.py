@@ -40,6 +40,14 @@ def done(times: TurnTimes, response_id: str) -> None:
     times.take({"type": "response.done", "response": {"id": response_id, "status": "completed"}})
 
 
+def answered(times: TurnTimes, clock: Clock, *, after: float) -> None:
+    """Seconds later the lookup has its result, and the model says it."""
+    clock.now += after
+    times.mark("result", "turn_2")
+    said(times, "resp_2")
+    done(times, "resp_2")
+
+
 def test_a_holding_sentence_is_a_sound_and_no_answer(
     times: TurnTimes, clock: Clock, told: list[dict[str, Any]]
 ) -> None:
@@ -49,10 +57,7 @@ def test_a_holding_sentence_is_a_sound_and_no_answer(
     clock.now += 1
     said(times, "resp_h", {HOLDING_MARK: "event_1"})
     done(times, "resp_h")
-    clock.now += 2
-    times.mark("result", "turn_2")
-    said(times, "resp_2")
-    done(times, "resp_2")
+    answered(times, clock, after=2)
     (event,) = told
     assert event["turn_id"] == "turn_2"
     assert event["at_ms"] == {"call": 0.0, "first_sound": 1000.0, "result": 3000.0, "answer": 3000.0}
@@ -97,10 +102,7 @@ def test_words_before_the_call_are_no_answer(times: TurnTimes, clock: Clock, tol
     times.mark("call", "turn_2")
     done(times, "resp_1")
     assert told == []
-    clock.now += 1
-    times.mark("result", "turn_2")
-    said(times, "resp_2")
-    done(times, "resp_2")
+    answered(times, clock, after=1)
     (event,) = told
     assert event["at_ms"] == {"first_sound": 0.0, "call": 1000.0, "result": 2000.0, "answer": 2000.0}
 
@@ -114,8 +116,5 @@ def test_words_beside_a_running_call_do_not_end_the_turn(
     said(times, "resp_1")
     done(times, "resp_1")
     assert told == []
-    clock.now += 1
-    times.mark("result", "turn_2")
-    said(times, "resp_2")
-    done(times, "resp_2")
+    answered(times, clock, after=1)
     assert told[0]["at_ms"] == {"call": 0.0, "first_sound": 0.0, "result": 1000.0, "answer": 1000.0}

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.async_api import Page, WebSocket, expect
 
-from tests.gateway.realtime.conftest import Peer, PlayedModel, Turn
+from tests.gateway.realtime.played import Peer, PlayedModel, Turn
 from tests.gateway.web.browser import ask, text_of, turn
 from tests.gateway.web.conftest import OpenPage, Serve
 from tests.gateway.web.providers import Handbook, WaitingHandbook
