@@ -1,5 +1,6 @@
 """Which language a text is in, as far as its stemmer must know, and which words say little by themselves."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -112,7 +113,14 @@ def detected_language(text: str) -> str:
 
 def folded_han(text: str) -> str:
     """``text`` with traditional Chinese characters written in their simplified form."""
-    return text if text.isascii() else text.translate(_simplified())
+    if text.isascii() or not _traditional().search(text):
+        return text
+    return text.translate(_simplified())
+
+
+@lru_cache(maxsize=1)
+def _traditional() -> re.Pattern[str]:
+    return re.compile(f"[{''.join(map(chr, _simplified()))}]")
 
 
 @lru_cache(maxsize=1)

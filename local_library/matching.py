@@ -1,7 +1,7 @@
 """What a query looks for, and whether a passage answers it. Pure: frequencies come in as a function."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -40,6 +40,11 @@ class QueryPlan:
 
     wanted: tuple[WeightedTerm, ...]
     words: tuple[QueryWord, ...]
+
+    @property
+    def weight(self) -> float:
+        """What all words weigh together."""
+        return sum(word.weight for word in self.words)
 
 
 def planned(query: str, languages: Sequence[str], frequency: Frequency, passages: int) -> QueryPlan:
@@ -91,7 +96,7 @@ def coverage(plan: QueryPlan, passage: Held, enough: float = 1.0) -> float:
     Words that may have been misheard are looked for, which takes time, only where they decide whether the share
     reaches ``enough``.
     """
-    total = sum(word.weight for word in plan.words)
+    total = plan.weight
     if not total:
         return 0.0
     missing = [word for word in plan.words if passage.tokens.isdisjoint(word.tokens)]
@@ -99,14 +104,14 @@ def coverage(plan: QueryPlan, passage: Held, enough: float = 1.0) -> float:
     exact = 1.0 - lacking / total
     if exact >= enough or exact + _MISHEARD_CREDIT * lacking / total < enough:
         return exact
-    every_gram = frozenset(gram for word in passage.words for gram in grams(word))
-    misheard = (word.weight for word in missing if _is_misheard(word, passage, every_gram))
+    heard = _Heard(passage.words)
+    misheard = (word.weight for word in missing if heard.holds(word))
     return exact + _MISHEARD_CREDIT * sum(misheard) / total
 
 
 def score_share(plan: QueryPlan, score: float) -> float:
     """``score`` against what a passage would get that holds every word of the query several times."""
-    ideal = _SATURATION * sum(word.weight for word in plan.words)
+    ideal = _SATURATION * plan.weight
     return score / ideal if ideal else 0.0
 
 
@@ -122,19 +127,24 @@ def named_in(plan: QueryPlan, title: str, language: str) -> bool:
     return bool(telling) and telling <= asked
 
 
-def _is_misheard(word: QueryWord, passage: Held, every_gram: frozenset[str]) -> bool:
-    """Whether the passage holds a word that sounds the same or shares most of its grams."""
-    code = sound(word.word)
-    heard = {sound(other) for other in passage.words}
-    if (len(code) > 1 and code in heard) or not heard.isdisjoint(word.joined):
-        return True
-    wanted = _gram_set(word.word)
-    if 2 * len(wanted & every_gram) < len(wanted):
-        return False
-    least, most = len(word.word) - 4, len(word.word) + 4
-    return len(word.word) > 3 and any(
-        least <= len(other) <= most and _dice(wanted, _gram_set(other)) >= _ALIKE for other in passage.words
-    )
+class _Heard:
+    """The words of a passage as a recognizer may have heard them: by sound and by grams."""
+
+    def __init__(self, words: Collection[str]) -> None:
+        self._words = words
+        self._sounds = frozenset(map(sound, words))
+        self._grams: frozenset[str] = frozenset().union(*map(_gram_set, words))
+
+    def holds(self, asked: QueryWord) -> bool:
+        """Whether the passage holds a word that sounds the same or shares most of its grams."""
+        code = sound(asked.word)
+        if (len(code) > 1 and code in self._sounds) or not self._sounds.isdisjoint(asked.joined):
+            return True
+        wanted = _gram_set(asked.word)
+        if len(asked.word) <= 3 or 2 * len(wanted & self._grams) < len(wanted):
+            return False
+        least, most = len(asked.word) - 4, len(asked.word) + 4
+        return any(least <= len(one) <= most and _dice(wanted, _gram_set(one)) >= _ALIKE for one in self._words)
 
 
 @lru_cache(maxsize=65_536)

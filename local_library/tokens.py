@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
+from operator import add
 
 import jellyfish
 import regex
@@ -19,8 +20,11 @@ from .languages import STOP_WORDS, UNSPACED_STOP, detected_language, folded_han
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _RUNS = regex.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>[\p{{L}}\p{{M}}\p{{N}}--[{_UNSPACED}]]+)", regex.V1)
-_ASCII_WORDS = re.compile(r"[a-z0-9]+")
+_ASCII_WORDS = re.compile(r"([a-z0-9]{1,64})[a-z0-9]*")
+_ALPHABET_WORDS = re.compile(r"([^\W_]{1,64})[^\W_]*")
+_BEYOND_ALPHABETS = re.compile(r"[^\0-\u02ff\u0370-\u0482\u048a-\u052f\u1e00-\u1fff\u2010-\u206f\u20a0-\u20bf]")
 _CLUSTER = regex.compile(r"\X")
+_IDEOGRAPHS_AND_KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _LATIN = regex.compile(r"[\p{Latin}]+")
 _STEM_FROM_CHARACTERS = 3
 _LONGEST_WORD = 64
@@ -73,22 +77,22 @@ class Held:
     """The distinct tokens and telling words of a passage, as an answer is judged by them."""
 
     tokens: frozenset[str]
-    words: tuple[str, ...]
+    words: frozenset[str]
 
 
 def held(text: str, language: str) -> Held:
-    """The distinct tokens of ``text``, and its words that are no function words, in alphabetical order."""
+    """The distinct tokens of ``text``, and its words that are no function words."""
     tokens: set[str] = set()
     words: set[str] = set()
     for run, is_unspaced in _runs(normalized(text)):
         if is_unspaced:
-            clusters = _CLUSTER.findall(run)
+            clusters = _clusters(run)
             tokens.update(clusters)
-            tokens.update(left + right for left, right in pairwise(clusters))
+            tokens.update(map(add, clusters, clusters[1:]))
         else:
             words.add(run)
-    tokens.update(stem(word, language) for word in words)
-    return Held(frozenset(tokens), tuple(sorted(words - STOP_WORDS)))
+    tokens.update(map(stem, words, repeat(language)))
+    return Held(frozenset(tokens), frozenset(words - STOP_WORDS))
 
 
 def analysis(text: str, language: str | None = None) -> Analysis:
@@ -119,13 +123,21 @@ def _forms(word: str, language: str) -> tuple[str, str, str]:
 
 
 def _runs(plain: str) -> Iterator[tuple[str, bool]]:
-    """The words of ``plain`` and its runs of unspaced script; plain ASCII, the common case, is cut much faster."""
-    if plain.isascii():
-        yield from ((word[:_LONGEST_WORD], False) for word in _ASCII_WORDS.findall(plain))
+    """The words of ``plain`` and its runs of unspaced script, in reading order."""
+    words = _spaced_words(plain)
+    if words is not None:
+        yield from zip(words, repeat(False))
         return
     for run in _RUNS.finditer(plain):
         is_unspaced = run.lastgroup == "unspaced"
         yield (run.group() if is_unspaced else run.group()[:_LONGEST_WORD]), is_unspaced
+
+
+def _spaced_words(plain: str) -> list[str] | None:
+    """The words of a text in Latin, Greek or Cyrillic letters, which are cut much faster; None for any other."""
+    if plain.isascii():
+        return _ASCII_WORDS.findall(plain)
+    return None if _BEYOND_ALPHABETS.search(plain) else _ALPHABET_WORDS.findall(plain)
 
 
 @lru_cache(maxsize=65_536)
@@ -162,8 +174,13 @@ def sound(word: str) -> str:
     return str(jellyfish.metaphone(word)).replace(" ", "") if _LATIN.fullmatch(word) else ""
 
 
+def _clusters(run: str) -> list[str]:
+    """The characters of a run with their marks; where no marks can be, character by character is much faster."""
+    return list(run) if _IDEOGRAPHS_AND_KANA.fullmatch(run) else _CLUSTER.findall(run)
+
+
 def _unspaced_terms(run: str) -> list[Term]:
-    clusters = _CLUSTER.findall(run)
+    clusters = _clusters(run)
     pairs = [left + right for left, right in pairwise(clusters)]
     alone = len(clusters) == 1
     singles = [Term(mark, mark, not alone or mark in UNSPACED_STOP, unspaced=True) for mark in clusters]
