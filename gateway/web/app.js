@@ -6,7 +6,7 @@ import { LibraryPanel } from "./library_panel.js";
 import { Session } from "./session.js";
 import { showConnection, showModel, showProvider } from "./states.js";
 import { setUpTheme } from "./theme.js";
-import { Transcript } from "./transcript.js";
+import { Transcript, spokenText } from "./transcript.js";
 import { Voice } from "./voice.js";
 import { showWaterfall } from "./waterfall.js";
 
@@ -39,6 +39,7 @@ function stateChanged(state, problem) {
 function turnChanged(turn) {
   byId("welcome").hidden = true;
   transcript.show(turn);
+  announce(turn);
   if (ENDED.has(turn.phase)) showWaterfall(byId("waterfall"), session.turns.list);
   if (ENDED.has(turn.phase) && !turn.counted) {
     turn.counted = true;
@@ -46,6 +47,13 @@ function turnChanged(turn) {
     if (turn.lookups.some((lookup) => lookup.status === "unavailable")) showProvider(token);
   }
   showStop();
+}
+
+// An answer that is read aloud needs no second voice.
+function announce(turn) {
+  const text = spokenText(turn);
+  if (text && text !== turn.announced && !(voice.aloud && turn.phase === "done")) byId("spoken").textContent = text;
+  turn.announced = text || turn.announced;
 }
 
 function ask(text) {

@@ -7,6 +7,12 @@ export function element(name, attributes = {}, ...children) {
   return node;
 }
 
+// Makes these nodes the children of a list. Those that stay are not taken out, for that would lose focus.
+export function placeChildren(list, nodes) {
+  for (const node of [...list.children]) if (!nodes.includes(node)) node.remove();
+  nodes.forEach((node, index) => list.children[index] !== node && list.insertBefore(node, list.children[index] ?? null));
+}
+
 export function byId(id) {
   return document.getElementById(id);
 }

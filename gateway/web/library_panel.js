@@ -1,99 +1,94 @@
-// The panel of documents: add by choosing or dropping, watch the import, read what is there, remove.
+// The panel of documents: add by choosing or dropping, read what is there, remove, read again, try again.
 
-import { byId, bytes, element } from "./dom.js";
+import { byId } from "./dom.js";
+import { DocumentList } from "./document_list.js";
+import { Uploads } from "./uploads.js";
 
 export class LibraryPanel {
   constructor(library, { onchange }) {
     this.library = library;
     this.onchange = onchange;
-    this.limit = Infinity;
-    this.waiting = Promise.resolve();
+    this.uploads = new Uploads(byId("uploads"), {
+      send: (file, onprogress, signal) => library.upload(file, onprogress, signal),
+      onadded: () => this.#changed(),
+      onsummary: (text) => this.#note(text),
+    });
+    this.list = new DocumentList(library, {
+      on: {
+        remove: (document) => this.#remove(document),
+        reimport: (document) => this.#again(() => library.reimport(document.id), `Read “${document.title}” again.`),
+        retry: (file) => this.#again(() => library.retry(file.id), `Imported ${file.name}.`),
+        dismiss: (file) => this.#again(() => library.dismiss(file.id), `Dismissed ${file.name}.`),
+        filtered: () => this.#filtered(),
+      },
+      sends: (name) => this.uploads.sends(name),
+    });
     byId("files").addEventListener("change", (event) => this.#take(event.target));
     this.#watchDrops();
   }
 
   async refresh() {
     try {
-      const { documents, maxUploadBytes } = await this.library.list();
-      this.limit = maxUploadBytes;
-      byId("limit").textContent = `${Math.round(maxUploadBytes / 2 ** 20)} MB`;
-      this.#show(documents);
+      const found = await this.list.refresh();
+      if (!found) return;
+      this.uploads.limit = found.maxUploadBytes;
+      byId("limit").textContent = `${Math.round(found.maxUploadBytes / 2 ** 20)} MB`;
+      byId("library").dataset.mode = "open";
+      byId("nothing").hidden = found.total > 0 || found.quarantined.length > 0;
     } catch (problem) {
       this.#unavailable(problem);
     }
   }
 
-  #show(documents) {
-    byId("library").dataset.mode = "open";
-    byId("library-count").textContent = documents.length ? String(documents.length) : "";
-    byId("library-note").textContent = documents.length ? "" : "No documents yet.";
-    byId("documents").replaceChildren(...documents.map((document) => this.#row(document)));
-  }
-
   #unavailable(problem) {
     if (problem.status === 404) {
       byId("library").dataset.mode = "absent";
-      byId("documents").replaceChildren();
-      byId("library-note").textContent = "This gateway answers from another system; its documents are managed there.";
+      this.list.clear();
+      this.#note("This gateway answers from another system; its documents are managed there.");
     } else if (problem.status) {
-      byId("library-note").textContent = problem.message;
+      this.#note(problem.message);
     }
   }
 
-  #row(document) {
-    const remove = element("button", { type: "button", class: "quiet remove", "aria-label": `Remove ${document.title}` }, "Remove");
-    remove.addEventListener("click", () => this.#remove(document));
-    const head = element("div", { class: "head" }, element("span", { class: "title" }, document.title), remove);
-    const row = element("li", { class: "document", dir: "auto" }, head);
-    if (document.summary) row.append(element("p", { class: "summary" }, document.summary));
-    row.append(element("p", { class: "note" }, facts(document)));
-    for (const warning of document.warnings) row.append(element("p", { class: "warning" }, warning));
-    return row;
+  async #filtered() {
+    await this.refresh();
+    const count = byId("library-count").textContent;
+    if (this.list.words) this.#note(byId("documents").children.length ? `${count} documents match.` : `No document is called “${this.list.words}”.`);
+    else this.#note("");
   }
 
   async #remove(document) {
+    const index = this.list.indexOf(document);
     const stays = document.uploaded ? "Its text and the uploaded file are erased." : "It is forgotten here; the file in its folder stays, and is found again when the gateway next reads the folder.";
     byId("confirm-text").textContent = `“${document.title}” will not be found any more. ${stays}`;
     if (!(await confirmed(byId("confirm")))) return;
+    await this.#again(() => this.library.remove(document.id), `Removed “${document.title}”.`);
+    if (this.list.indexOf(document) < 0) this.list.focusNear(index);
+  }
+
+  // Does something to one document or file, says how it went, and shows what there is then.
+  async #again(work, sentence) {
     try {
-      await this.library.remove(document.id);
-      byId("library-note").textContent = `Removed “${document.title}”.`;
+      await work();
+      this.#note(sentence);
     } catch (problem) {
-      byId("library-note").textContent = problem.message;
+      this.#note(problem.message);
     }
     await this.#changed();
   }
 
   #take(input) {
-    this.add([...input.files]);
+    this.uploads.add([...input.files]);
     input.value = "";
-  }
-
-  // One after another: the library writes one document at a time anyway, and progress stays readable.
-  add(files) {
-    for (const file of files) {
-      const entry = uploadEntry(file);
-      byId("uploads").append(entry.node);
-      this.waiting = this.waiting.then(() => this.#upload(file, entry));
-    }
-    return this.waiting;
-  }
-
-  async #upload(file, entry) {
-    try {
-      if (file.size > this.limit) throw new Error(`It is larger than ${Math.round(this.limit / 2 ** 20)} MB. Split it into smaller files.`);
-      const { status, document } = await this.library.upload(file, entry.progress);
-      entry.finish(status === "unchanged" ? "was here already" : `${status}: “${document.title}”`);
-      await this.#changed();
-    } catch (problem) {
-      // The file's name stands above it already.
-      entry.fail(problem.message.replace(`${file.name}: `, ""));
-    }
   }
 
   async #changed() {
     await this.refresh();
     this.onchange();
+  }
+
+  #note(text) {
+    byId("library-note").textContent = text;
   }
 
   #watchDrops() {
@@ -113,39 +108,9 @@ export class LibraryPanel {
   #drop(transfer) {
     const items = [...transfer.items].filter((item) => item.kind === "file");
     const folders = items.filter((item) => item.webkitGetAsEntry()?.isDirectory);
-    this.add(items.filter((item) => !folders.includes(item)).map((item) => item.getAsFile()));
-    if (folders.length) byId("library-note").textContent = "A folder cannot be dropped. Open it and drop its files.";
+    this.uploads.add(items.filter((item) => !folders.includes(item)).map((item) => item.getAsFile()));
+    if (folders.length) this.#note("A folder cannot be dropped. Open it and drop its files.");
   }
-}
-
-function uploadEntry(file) {
-  const bar = element("progress", { max: "1", value: "0", "aria-label": `Sending ${file.name}` });
-  const state = element("span", { class: "note" }, "waiting");
-  const node = element("li", { class: "upload" }, element("span", { class: "name" }, file.name), state, bar);
-  const end = (kind, text) => {
-    bar.remove();
-    node.classList.add(kind);
-    state.textContent = text;
-    const away = element("button", { type: "button", class: "quiet", "aria-label": `Dismiss ${file.name}` }, "×");
-    away.addEventListener("click", () => node.remove());
-    node.append(away);
-  };
-  return {
-    node,
-    progress: (part) => {
-      if (part === null) bar.removeAttribute("value");
-      else bar.value = part;
-      state.textContent = part === null ? "reading" : `sending ${Math.round(part * 100)} %`;
-    },
-    finish: (text) => end("finished", text),
-    fail: (text) => end("failed", text),
-  };
-}
-
-function facts(document) {
-  const parts = [document.name, bytes(document.bytes), `${document.passages} ${document.passages === 1 ? "passage" : "passages"}`];
-  if (document.version > 1) parts.push(`version ${document.version}`);
-  return parts.join(" · ");
 }
 
 function confirmed(dialog) {

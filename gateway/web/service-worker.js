@@ -2,8 +2,9 @@
 
 const SHELL = "earpiece-shell";
 const FILES = [
-  "/", "/style.css", "/app.js", "/connection.js", "/dom.js", "/library.js", "/library_panel.js", "/session.js",
-  "/states.js", "/theme.js", "/transcript.js", "/turns.js", "/voice.js", "/waterfall.js", "/audio/browser_voice.js",
+  "/", "/style.css", "/app.js", "/connection.js", "/document_list.js", "/document_rows.js", "/dom.js",
+  "/library.js", "/library_panel.js", "/session.js", "/states.js", "/theme.js", "/transcript.js", "/turns.js",
+  "/uploads.js", "/voice.js", "/waterfall.js", "/audio/browser_voice.js",
   "/audio/capture-worklet.js", "/audio/microphone.js", "/audio/pcm.js", "/audio/playback-worklet.js",
   "/audio/resampler.js", "/audio/speaker.js", "/icon.svg", "/icon-192.png", "/manifest.webmanifest",
 ];

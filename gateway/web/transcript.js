@@ -50,14 +50,15 @@ export class Transcript {
       sources: element("ul", { class: "sources", "aria-label": "Sources" }),
     };
     const reply = element("div", { class: "reply" }, parts.lookups, parts.answer, parts.end);
-    parts.item = element("li", { class: "turn" }, parts.question, element("div", { class: "pair" }, reply, parts.sources));
+    parts.item = element("article", { class: "turn" }, parts.question, element("div", { class: "pair" }, reply, parts.sources));
     this.shown.set(turn, parts);
     this.list.append(parts.item);
+    this.list.tabIndex = 0; // what scrolls must be reached by keys
     this.list.scrollTop = this.list.scrollHeight;
     return parts;
   }
 
-  // Text is appended, not replaced, so that a screen reader reads only what is new.
+  // Text is appended, not replaced: what somebody selected while it streams stays selected.
   #stream(node, text) {
     const known = node.textContent;
     if (text.startsWith(known)) node.append(text.slice(known.length));
@@ -100,6 +101,16 @@ export class Transcript {
 function lookupsOf(turn) {
   const waiting = turn.ahead && !turn.lookups.length && (turn.phase === "listening" || turn.phase === "asked");
   return waiting ? [{ status: "running", query: turn.ahead, early: true }] : turn.lookups;
+}
+
+// What a screen reader says of a turn: once that a look-up is slow, and the answer when it is complete; not each word.
+export function spokenText(turn) {
+  const slow = turn.phase === "looking" && turn.lookups.at(-1)?.slow;
+  if (slow) return runningText(turn.lookups.at(-1));
+  if (turn.phase !== "done" && !turn.problem && turn.phase !== "lost") return "";
+  const titles = [...new Set(turn.sources.map((source) => source.title).filter(Boolean))];
+  const sources = turn.phase === "done" && titles.length ? `Sources: ${titles.join(", ")}.` : "";
+  return [turn.answer, turn.problem || ENDING[turn.phase] || "", sources].filter(Boolean).join(" ");
 }
 
 function lookupText(lookup, turn) {

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs foreign realtime servers and clients under .peers, each apart from Earpiece and from one another.
+# The npm packages include axe-core, which looks at the page as people who cannot see it would.
 # speech-to-speech comes without its models and their libraries: only its server is used.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -22,7 +23,7 @@ if ! test -e .peers/dashscope/complete; then
     touch .peers/dashscope/complete
     echo "installed dashscope"
 fi
-if ! test -e .peers/npm/complete; then
+if ! test -e .peers/npm/complete || ! cmp -s tests/peers/npm/package-lock.json .peers/npm/package-lock.json; then
     mkdir -p .peers/npm
     cp tests/peers/npm/package.json tests/peers/npm/package-lock.json .peers/npm/
     (cd .peers/npm && npm ci --no-audit --no-fund --loglevel=error)
