@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,17 @@ PEERS = ROOT / ".peers"
 
 def needs(name: str) -> None:
     """Skip, or fail where everything is to be tested, when a peer is not installed."""
-    if (PEERS / name / "complete").exists():
-        return
-    message = f"{name} is not installed: run tests/peers/install_realtime.sh"
+    if not (PEERS / name / "complete").exists():
+        missing(f"{name} is not installed: run tests/peers/install_realtime.sh")
+
+
+def needs_espeak() -> None:
+    """The same for the synthetic voice."""
+    if shutil.which("espeak-ng") is None:
+        missing("espeak-ng is not installed; .ci/system-packages installs it")
+
+
+def missing(message: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)

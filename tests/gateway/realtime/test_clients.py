@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.gateway.realtime.programs import PEERS, ROOT, needs, printed
+from tests.gateway.realtime.programs import PEERS, ROOT, needs, needs_espeak, printed
 from tests.gateway.realtime.providers import WatchedProvider
 from tests.gateway.realtime.stage import open_gateway
 
@@ -45,8 +43,7 @@ async def test_agents_realtime_for_javascript_gets_an_answer_from_the_documents(
 
 async def test_the_embedded_model_speaks_where_a_voice_is_installed(provider: WatchedProvider) -> None:
     """The agents session asks for audio by default: with espeak-ng there are real samples beside the words."""
-    if shutil.which("espeak-ng") is None:
-        pytest.skip("espeak-ng is not installed")
+    needs_espeak()
     from openai import AsyncOpenAI
 
     async with open_gateway(provider) as gateway:

@@ -91,13 +91,13 @@ async def frames_until_cut(model: Peer) -> int:
 
 
 async def test_a_busy_loop_does_not_cost_a_connection(model: PlayedModel) -> None:
-    """A machine that is out of breath again and again, for a third of the time that a ping has, drops nobody."""
+    """A machine so out of breath that each turn of the loop takes a twentieth of the ping interval drops nobody."""
     async with staged(model, None, ping_seconds=2.0) as stage:
         at_client = asyncio.create_task(stage.client.until("rate_limits.updated"))
         at_model = asyncio.create_task(stage.model.until("input_audio_buffer.clear"))
-        for _ in range(10):
-            time.sleep(0.3)  # noqa: ASYNC251
-            await asyncio.sleep(0.05)
+        for _ in range(35):
+            time.sleep(0.1)  # noqa: ASYNC251
+            await asyncio.sleep(0)  # one turn, so that a ping is under way while the next one takes its time
         await stage.model.send("rate_limits.updated")
         await stage.client.send("input_audio_buffer.clear")
         await asyncio.gather(at_client, at_model)

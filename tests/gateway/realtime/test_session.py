@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.gateway.realtime.played import PlayedModel
 from tests.gateway.realtime.providers import WatchedProvider
-from tests.gateway.realtime.stage import ASK, dialled, staged
+from tests.gateway.realtime.stage import ASK, dial, dialled, staged
 
 
 def names(session: dict[str, Any]) -> list[str]:
@@ -268,6 +269,9 @@ async def test_what_is_under_way_is_finished_before_the_gateway_closes(
         await held_provider.until_asked()
         async with stage.closing():
             await stage.client.until("gateway.going_away")
+            with pytest.raises(aiohttp.ClientConnectorError):
+                async with dial(stage.gateway):
+                    pass
             held_provider.go_on.set()
             await stage.model.until("response.create")
             await stage.answers("Two.")
