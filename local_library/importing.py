@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from .catalog import Catalog
@@ -166,7 +167,7 @@ def _add(writing: IndexWriting, catalog: Catalog, owner_id: str, document_id: st
 
 def _entry(passage: Passage) -> IndexEntry:
     chunk = passage.chunk
-    head = " ".join((passage.title, *chunk.heading_path, Path(passage.path).stem))
+    head = " ".join((passage.title, *chunk.heading_path, _name(passage.path)))
     return IndexEntry(
         passage_id=passage.passage_id,
         document_id=passage.document_id,
@@ -177,6 +178,11 @@ def _entry(passage: Passage) -> IndexEntry:
         text=analysis(chunk.text, passage.language),
         head=" ".join(term.token for term in terms(head, passage.language)),
     )
+
+
+@lru_cache(maxsize=1_024)
+def _name(path: str) -> str:
+    return Path(path).stem
 
 
 def _language(extracted: ExtractedText) -> str:

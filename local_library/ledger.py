@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 
 from .records import Chunk, ExtractedText, Heading
 
@@ -72,7 +71,7 @@ class UnitOfWork:
                 chunker_id,
                 title,
                 summary,
-                json.dumps([asdict(heading) for heading in headings], ensure_ascii=False),
+                json.dumps([_written(heading) for heading in headings], ensure_ascii=False),
                 json.dumps(extracted.warnings, ensure_ascii=False),
                 language,
                 len(chunks),
@@ -177,6 +176,10 @@ class UnitOfWork:
             chunk.last_segment,
             chunk.text,
         )
+
+
+def _written(heading: Heading) -> dict[str, object]:
+    return {"text": heading.text, "level": heading.level, "locator": heading.locator}
 
 
 @contextmanager

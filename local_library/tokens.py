@@ -99,19 +99,16 @@ def analysis(text: str, language: str | None = None) -> Analysis:
     """All tokens of ``text``, ready for the index."""
     plain = normalized(text)
     spoken = language or detected_language(plain)
-    body: list[str] = []
-    gram: list[str] = []
-    codes: list[str] = []
-    for run, is_unspaced in _runs(plain):
-        if is_unspaced:
-            body += [term.token for term in _unspaced_terms(run)]
-            continue
-        token, its_grams, code = _forms(run, spoken)
-        body.append(token)
-        if its_grams:
-            gram.append(its_grams)
-            codes.append(code)
-    return Analysis(" ".join(body), " ".join(gram), " ".join(_with_joined(codes)))
+    forms = [
+        _forms(run, spoken) if not is_unspaced else (" ".join([term.token for term in _unspaced_terms(run)]), "", "")
+        for run, is_unspaced in _runs(plain)
+    ]
+    telling = [form for form in forms if form[1]]
+    return Analysis(
+        " ".join([form[0] for form in forms]),
+        " ".join([form[1] for form in telling]),
+        " ".join(_with_joined([form[2] for form in telling])),
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -152,10 +149,10 @@ def stem(word: str, language: str) -> str:
 def grams(word: str) -> tuple[str, ...]:
     """The padded character 4-grams of ``word``: ``cat`` gives ``_cat`` and ``cat_``. Korean: pairs."""
     padded = f"_{word}_"
-    size = _HANGUL_GRAM if _HANGUL.match(word) else GRAM
+    size = _HANGUL_GRAM if not word.isascii() and _HANGUL.match(word) else GRAM
     if len(padded) <= size:
         return (padded,)
-    return tuple(padded[start : start + size] for start in range(len(padded) - size + 1))
+    return tuple([padded[start : start + size] for start in range(len(padded) - size + 1)])
 
 
 def sounds(words: list[str]) -> list[str]:
@@ -171,7 +168,8 @@ def _with_joined(codes: list[str]) -> list[str]:
 @lru_cache(maxsize=65_536)
 def sound(word: str) -> str:
     """The metaphone of a Latin ``word``; empty for other scripts."""
-    return str(jellyfish.metaphone(word)).replace(" ", "") if _LATIN.fullmatch(word) else ""
+    is_latin = word.isalpha() if word.isascii() else _LATIN.fullmatch(word)
+    return str(jellyfish.metaphone(word)).replace(" ", "") if is_latin else ""
 
 
 def _clusters(run: str) -> list[str]:
