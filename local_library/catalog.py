@@ -92,7 +92,7 @@ class Catalog:
         return [row[0] for row in rows]
 
     def owners(self) -> list[str]:
-        return [row[0] for row in self._connection.execute("SELECT DISTINCT owner_id FROM documents")]
+        return [row[0] for row in self._connection.execute("SELECT owner_id FROM totals WHERE documents > 0")]
 
     def counts(self, owner_id: str) -> tuple[int, int]:
         """How many documents and passages this owner's current versions hold."""
@@ -104,7 +104,7 @@ class Catalog:
     def languages(self, owner_id: str) -> list[str]:
         """The languages of this owner's documents, most used first."""
         rows = self._connection.execute(
-            "SELECT language FROM extractions WHERE owner_id = ? GROUP BY language ORDER BY count(*) DESC, language",
+            "SELECT language FROM languages WHERE owner_id = ? ORDER BY documents DESC, language",
             (owner_id,),
         )
         return [row[0] for row in rows]

@@ -127,6 +127,7 @@ class UnitOfWork:
             "index_work",
             "index_purges",
             "totals",
+            "languages",
         ):
             self._connection.execute(f"DELETE FROM {table} WHERE owner_id = ?", (self._owner,))  # noqa: S608
 

@@ -150,10 +150,13 @@ class LexicalIndex:
         hits = searcher.search(query, 100_000, count=False).hits
         return [json.loads(searcher.doc(address)["lineage"][0]) for _, address in hits]
 
-    def drop_unfinished(self) -> None:
-        """Remove what a rebuild that was cut off left behind."""
-        for leftover in (*self._folder.glob("*.new"), *self._folder.glob("*.old")):
-            shutil.rmtree(leftover, ignore_errors=True)
+    def drop_strays(self, owner_ids: Iterable[str]) -> None:
+        """Remove the indexes of all but these owners, and what a rebuild that was cut off left behind."""
+        self.settle()
+        kept = {owner_tag(owner_id) for owner_id in owner_ids}
+        for folder in self._folder.glob("*"):
+            if folder.name not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def erase(self, owner_id: str) -> None:
         """Remove the owner's whole index from the disk."""

@@ -1,11 +1,26 @@
 """The tables of the library's records. Versions are append-only: a trigger refuses to change one."""
 
 import sqlite3
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
-_TABLES = """
+_LANGUAGES = """
+CREATE TABLE languages (
+    owner_id TEXT NOT NULL, language TEXT NOT NULL, documents INTEGER NOT NULL, PRIMARY KEY (owner_id, language)
+) WITHOUT ROWID;
+CREATE TRIGGER count_language AFTER INSERT ON extractions BEGIN
+    INSERT INTO languages VALUES (new.owner_id, new.language, 1)
+    ON CONFLICT (owner_id, language) DO UPDATE SET documents = documents + 1;
+END;
+CREATE TRIGGER discount_language AFTER DELETE ON extractions BEGIN
+    UPDATE languages SET documents = documents - 1 WHERE owner_id = old.owner_id AND language = old.language;
+    DELETE FROM languages WHERE owner_id = old.owner_id AND language = old.language AND documents < 1;
+END;
+"""
+_RECORDS = """
 CREATE TABLE documents (
     owner_id TEXT NOT NULL, document_id TEXT NOT NULL, path TEXT NOT NULL,
     current_version_id TEXT NOT NULL, created_at REAL NOT NULL,
@@ -76,8 +91,9 @@ CREATE TABLE index_work (
 
 
 _STEPS = {
-    1: "ALTER TABLE extractions ADD COLUMN uri TEXT NOT NULL DEFAULT '';",
-    2: "ALTER TABLE extractions ADD COLUMN pages INTEGER NOT NULL DEFAULT 0;",
+    1: ("ALTER TABLE extractions ADD COLUMN uri TEXT NOT NULL DEFAULT '';",),
+    2: ("ALTER TABLE extractions ADD COLUMN pages INTEGER NOT NULL DEFAULT 0;",),
+    3: (_LANGUAGES, "INSERT INTO languages SELECT owner_id, language, count(*) FROM extractions GROUP BY 1, 2;"),
 }
 """What brings the records of a version to the next one."""
 
@@ -95,13 +111,41 @@ def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables in a new file; raise `sqlite3.DatabaseError` where another program or version made it."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")  # `settle` brings a finished import to the disk
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if _version_of(connection) != SCHEMA_VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            _bring_up(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def _bring_up(connection: sqlite3.Connection) -> None:
+    found = _version_of(connection)  # another process may have been faster
     if found == SCHEMA_VERSION:
         return
     if found != 0 and found not in _STEPS:
         raise sqlite3.DatabaseError(f"it has schema {found}, this program reads {SCHEMA_VERSION}")
-    steps = " ".join(_STEPS[version] for version in range(found, SCHEMA_VERSION)) if found else _TABLES
-    connection.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    steps = [_STEPS[version] for version in range(found, SCHEMA_VERSION)] if found else [(_RECORDS, _LANGUAGES)]
+    for script in chain.from_iterable(steps):
+        for statement in _statements(script):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of ``script`` one by one: `executescript` would end the transaction."""
+    statement = ""
+    for part in script.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 __all__ = ["SCHEMA_VERSION", "connected", "prepare"]

@@ -24,6 +24,9 @@ class Upkeep:
             if not self.is_sound(catalog, owner_id):
                 self._importer.rebuild(catalog, owner_id)
         self._importer.catch_up(catalog)
+        for owner_id in catalog.purges():
+            if catalog.counts(owner_id)[1] <= ERASED_AT_ONCE_PASSAGES:
+                self._purge(catalog, owner_id)
         self._drop_strays(catalog)
         self._workspace.settle()
 
@@ -56,8 +59,7 @@ class Upkeep:
             self._importer.catch_up(catalog)
             self._workspace.settle()
             return False
-        self._importer.rebuild(catalog, owner_id)
-        self._workspace.vectors.compact(owner_id)
+        self._purge(catalog, owner_id)
         return self._workspace.settle()
 
     def erase_owner(self, catalog: Catalog, owner_id: str) -> None:
@@ -75,20 +77,25 @@ class Upkeep:
     def compact(self, catalog: Catalog, progress: Callable[[int, int], None] | None = None) -> bool:
         """Finish every erasure and give space back; false when another reader keeps the records' log."""
         for owner_id in catalog.purges():
-            self._importer.rebuild(catalog, owner_id, progress)
-            self._workspace.vectors.compact(owner_id)
+            self._purge(catalog, owner_id, progress)
         self._drop_strays(catalog)
         self._workspace.shrink()
         return self._workspace.settle()
 
+    def _purge(self, catalog: Catalog, owner_id: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Take the words of what was erased or replaced out of an owner's index and vectors."""
+        self._importer.rebuild(catalog, owner_id, progress)
+        self._workspace.vectors.compact(owner_id)
+
     def _drop_strays(self, catalog: Catalog) -> None:
-        """Remove kept bytes that no version refers to: an import cut off before its records were written."""
-        known = {owner_tag(owner_id): catalog.all_hashes(owner_id) for owner_id in catalog.owners()}
+        """Remove what no record refers to: of an import cut off before its records, or an erasure cut off after them."""
+        owners = catalog.owners()
+        known = {owner_tag(owner_id): catalog.all_hashes(owner_id) for owner_id in owners}
         for path in self._workspace.originals.stored():
             if path.name not in known.get(path.parent.parent.name, ()):
                 path.unlink(missing_ok=True)
-        self._workspace.index.drop_unfinished()
-        self._workspace.vectors.drop_strays({owner: catalog.document_ids(owner) for owner in catalog.owners()})
+        self._workspace.index.drop_strays(owners)
+        self._workspace.vectors.drop_strays({owner_id: catalog.document_ids(owner_id) for owner_id in owners})
 
 
 __all__ = ["ERASED_AT_ONCE_PASSAGES", "Upkeep"]
