@@ -134,7 +134,6 @@ class DomainLibrary:
         with self._workspace.writing() as catalog:
             outcome = self._importer.store(catalog, owner_id, ready)
             self._importer.catch_up(catalog)
-            self._workspace.settle()
         self.semantic.wake(owner_id)
         return outcome
 
@@ -160,7 +159,6 @@ class DomainLibrary:
             run = FolderImport(self._workspace, self._importer, catalog, owner_id)
             outcomes = run.run(((str(path), partial(content_of, path, most)) for path in paths), progress)
             self._quarantine.settle(catalog, owner_id, outcomes)
-            self._workspace.settle()
         self.semantic.wake(owner_id)
         self._extractor.close()
         return outcomes
@@ -176,7 +174,6 @@ class DomainLibrary:
         with self._workspace.writing() as catalog:
             run = FolderImport(self._workspace, self._importer, catalog, owner_id)
             outcomes = run.run(((path, partial(bytes, content)) for path, content in contents), progress)
-            self._workspace.settle()
         self.semantic.wake(owner_id)
         self._extractor.close()
         return outcomes

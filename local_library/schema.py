@@ -110,7 +110,7 @@ def connected(path: Path) -> sqlite3.Connection:
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables in a new file; raise `sqlite3.DatabaseError` where another program or version made it."""
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")  # `settle` brings a finished import to the disk
+    connection.execute("PRAGMA synchronous = FULL")  # what was said to be imported outlives a power cut
     if _version_of(connection) != SCHEMA_VERSION:
         connection.execute("BEGIN IMMEDIATE")
         try:

@@ -88,7 +88,7 @@ class Upkeep:
         self._workspace.vectors.compact(owner_id)
 
     def _drop_strays(self, catalog: Catalog) -> None:
-        """Remove what no record refers to: of an import cut off before its records, or an erasure cut off after them."""
+        """Remove what no record refers to: of an import cut off before its records, of an erasure after them."""
         owners = catalog.owners()
         known = {owner_tag(owner_id): catalog.all_hashes(owner_id) for owner_id in owners}
         for path in self._workspace.originals.stored():

@@ -63,7 +63,7 @@ class Workspace:
         return self._place.is_marked()
 
     def settle(self) -> bool:
-        """Bring the records to the disk and empty their log, so that what was erased is in neither.
+        """Empty the log of the records, so that what was erased is in neither; waits a while for readers to let go.
 
         Only inside `writing`. False when a reader elsewhere still uses the log; the next one empties it.
         """
