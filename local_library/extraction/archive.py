@@ -30,6 +30,8 @@ def checked_zip(content: bytes) -> zipfile.ZipFile:
         unpacked += _streamed_bytes(archive, entry, MOST_UNPACKED_BYTES - unpacked)
         if unpacked > _RATIO_COUNTS_FROM_BYTES and unpacked > HIGHEST_RATIO * len(content):
             raise _bomb("unpacks to far more than its size")
+    if "META-INF/manifest.xml" in archive.namelist() and b"encryption-data" in archive.read("META-INF/manifest.xml"):
+        raise _encrypted()  # OpenDocument encrypts each part and leaves the archive open
     return archive
 
 
@@ -38,7 +40,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     if path.is_absolute() or ".." in path.parts or ":" in path.parts[0:1]:
         raise Unreadable("unsafe", "holds a part whose path leads outside of it", "Do not open it; ask its sender")
     if entry.flag_bits & _ENCRYPTED:
-        raise Unreadable("encrypted", "is protected by a password", "Save it without a password")
+        raise _encrypted()
     if path.suffix.lower() in _NESTED:
         raise Unreadable("nested", "holds another archive", "Unpack it and import the documents inside")
 
@@ -58,6 +60,10 @@ def _streamed_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int)
             raise
         raise Unreadable("damaged", "is damaged or cut off", "Save it again from its program") from error
     return size
+
+
+def _encrypted() -> Unreadable:
+    return Unreadable("encrypted", "is protected by a password", "Save it without a password")
 
 
 def _bomb(problem: str) -> Unreadable:

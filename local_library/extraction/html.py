@@ -7,22 +7,24 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from ..records import SegmentKind
 from .decoding import decoded
 from .segments import SegmentWriter
+from .tables import LONGEST_CELL, table_text
 
-EXTRACTOR_ID = "html-2"
+EXTRACTOR_ID = "html-3"
 DEEPEST = 400
-_LEFT_OUT_TAGS = "script style template noscript nav svg iframe object head select button form"
+_MOST_SPANNED = 200
+_LEFT_OUT_TAGS = "script style template noscript nav iframe head select button textarea datalist"
 _BLOCK_TAGS = """
     address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure footer header hr
-    html li main ol p section summary table tbody td tfoot th thead tr ul pre h1 h2 h3 h4 h5 h6
+    form html li main ol p section summary table tbody td tfoot th thead tr ul pre h1 h2 h3 h4 h5 h6
 """
-_LEFT_OUT = frozenset(_LEFT_OUT_TAGS.split())
+_LEFT_OUT = _LEFT_OUT_TAGS.split()
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 def extract_html(content: bytes, writer: SegmentWriter) -> None:
     """Write the segments of an HTML page: its ``title`` element is the title, its canonical link where it stands."""
-    text, _ = decoded(content)
+    text, _ = decoded(content, is_markup=True)
     write_html(text, writer)
 
 
@@ -35,6 +37,7 @@ def write_html(text: str, writer: SegmentWriter, *, place: str = "") -> None:
     published = tree.css_first("link[rel='canonical']")
     if published is not None and not writer.uri:
         writer.uri = (published.attributes.get("href") or "").strip()
+    tree.strip_tags(_LEFT_OUT)
     body = tree.body
     if body is not None:
         _Walk(writer, place).block(body, 0)
@@ -54,7 +57,8 @@ class _Walk:
             return
         for child in _children(node):
             name = child.tag
-            if name in _LEFT_OUT:
+            if _is_hidden(child):
+                self._writer.warn("Hidden text was left out.")
                 continue
             if name not in _BLOCKS and not _holds_block(child):
                 self._loose.append(_inline(child))
@@ -68,8 +72,11 @@ class _Walk:
             self._writer.heading(node.text(), _HEADINGS[name], place=self._place)
         elif name == "pre":
             self._writer.add(SegmentKind.CODE, node.text(), place=self._place)
-        elif name == "table" and not node.css("table table") and not node.css("h1,h2,h3,h4,p p,ul,pre"):
-            self._writer.add(SegmentKind.TABLE, _rows(node), place=self._place)
+        elif name == "table" and not _is_layout(node):
+            for caption in node.css("caption"):
+                self._writer.add(SegmentKind.PARAGRAPH, caption.text(separator=" "), place=self._place)
+            rows = _rows(node)
+            self._writer.add(SegmentKind.TABLE, table_text(rows, len(node.css("thead tr"))), place=self._place)
         else:
             self.block(node, depth + 1)
 
@@ -90,21 +97,56 @@ def _holds_block(node: LexborNode) -> bool:
     return bool(node.child) and node.css_first("p,div,h1,h2,h3,h4,h5,h6,ul,ol,table,pre,section,article") is not None
 
 
+def _is_hidden(node: LexborNode) -> bool:
+    attributes = {} if node.is_text_node else node.attributes or {}
+    return "hidden" in attributes or "display:none" in (attributes.get("style") or "").replace(" ", "").lower()
+
+
 def _inline(node: LexborNode) -> str:
     if node.tag == "br":
         return "\n"
+    if node.tag == "svg":
+        return "\n".join(text.text() for text in node.css("text"))
     if node.tag == "img":
         return str((node.attributes or {}).get("alt") or "")
     return str(node.text_content if node.is_text_node else node.text())
 
 
-def _rows(table: LexborNode) -> str:
-    rows = []
+def _is_layout(table: LexborNode) -> bool:
+    """Whether the table holds running text: tables, headings, lists, code, or cells as long as a section."""
+    if table.css_first("table table,h1,h2,h3,h4,ul,pre") is not None:
+        return True
+    return any(len(cell.text()) > LONGEST_CELL for cell in table.css("td"))
+
+
+def _rows(table: LexborNode) -> list[list[str]]:
+    """The cells in their columns: one that spans rows is repeated in each, one that spans columns stands once."""
+    rows: list[list[str]] = []
+    open_cells: dict[int, tuple[int, str]] = {}  # column: rows still to fill, text
     for row in table.css("tr"):
-        cells = [" ".join(cell.text(separator=" ").split()) for cell in row.css("td,th")]
-        if any(cells):
-            rows.append(" | ".join(cells))
-    return "\n".join(rows)
+        cells: list[str] = []
+        for cell in row.css("td,th"):
+            _fill(cells, open_cells)
+            text = " ".join(cell.text(separator=" ").split())
+            if (rows_more := _span(cell, "rowspan") - 1) > 0:
+                open_cells[len(cells)] = (rows_more, text)
+            cells += [text] + [""] * (_span(cell, "colspan") - 1)
+        _fill(cells, open_cells)
+        rows.append(cells)
+    return rows
+
+
+def _fill(cells: list[str], open_cells: dict[int, tuple[int, str]]) -> None:
+    """Add what cells of rows above still say at the columns reached."""
+    while (found := open_cells.pop(len(cells), None)) is not None:
+        if found[0] > 1:
+            open_cells[len(cells)] = (found[0] - 1, found[1])
+        cells.append(found[1])
+
+
+def _span(cell: LexborNode, name: str) -> int:
+    value = (cell.attributes or {}).get(name) or "1"
+    return min(int(value), _MOST_SPANNED) if value.isdigit() and value.isascii() and int(value) else 1
 
 
 __all__ = ["EXTRACTOR_ID", "extract_html", "write_html"]

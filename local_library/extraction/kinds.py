@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import PurePath
 
+from .decoding import wide_encoding
 from .outcome import Unreadable
 
 
@@ -130,7 +131,9 @@ def _ole_kind(content: bytes, named: Kind | None) -> Kind:
 
 def _is_binary(content: bytes) -> bool:
     start = content[:8_192]
-    return b"\x00" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\x00" not in start or start.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
+        return False
+    return not wide_encoding(content)
 
 
 def _unknown(content: bytes) -> Unreadable:

@@ -39,14 +39,15 @@ def _write_block(block: list[str], start: int, writer: SegmentWriter) -> None:
     if len(block) >= 2 and _UNDERLINE.match(block[1]) and len(block[0]) <= _LONGEST_HEADING:
         writer.heading(block[0], 1 if block[1][0] == "=" else 2, place=place)
         block, place = block[2:], f"L{start + 2}"
-    elif len(block) == 1 and (level := _heading_level(block[0].strip())):
+    elif len(block) == 1 and (level := heading_level(block[0].strip())):
         writer.heading(block[0], level, place=place)
         return
     if block:
         writer.add(SegmentKind.PARAGRAPH, "\n".join(block), place=place)
 
 
-def _heading_level(line: str) -> int:
+def heading_level(line: str) -> int:
+    """The level of a line that numbers or capitalizes itself as a heading; 0 for other lines."""
     numbered = _NUMBERED.match(line)
     if numbered and line[-1] not in ".。,;:":
         return 1 + numbered.group(1).count(".")
@@ -56,4 +57,4 @@ def _heading_level(line: str) -> int:
     return 1 if capitals and any(map(str.isalpha, line)) else 0
 
 
-__all__ = ["EXTRACTOR_ID", "extract_text", "write_text"]
+__all__ = ["EXTRACTOR_ID", "extract_text", "heading_level", "write_text"]

@@ -31,7 +31,7 @@ def read(path: str, content: bytes, source_content_hash: str, *, seconds: float)
         raise Unreadable("empty", "is empty", "Import a file with text in it")
     kind, warning = kind_of(path, content)
     extractor_id, extract = _reader(kind.name)
-    writer = SegmentWriter(deadline=time.monotonic() + seconds)
+    writer = SegmentWriter(deadline=time.process_time() + seconds)
     if warning:
         writer.warn(warning)
     try:
