@@ -8,14 +8,15 @@ from itertools import pairwise
 
 from .languages import UNSPACED_STOP
 from .lexical_index import WeightedTerm
-from .tokens import Held, Term, grams, sound, sounds, stem, terms
+from .tokens import Held, Term, grams, sound, sounds, stem, telling_grams, terms
 
 Frequency = Callable[[str, str], int]
 
 BODY_POSTINGS = 400_000
 NOISE_POSTINGS = 200_000
+HEAD_POSTINGS = 100_000
 _FEWEST_TERMS, _MOST_TERMS = 4, 48
-_BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.3, "phon": 0.3}
+_BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.5, "phon": 0.6}
 _MISHEARD_CREDIT = 0.6
 _ALIKE = 0.5
 _SATURATION = 2.2  # what BM25 with k1 = 1.2 gives at most for a weight of 1
@@ -54,12 +55,10 @@ def planned(query: str, languages: Sequence[str], frequency: Frequency, passages
     forms = {term.word: _forms(term, languages) for term in found}
     body = _within([("body", token) for term in found for token in forms[term.word]], frequency, BODY_POSTINGS)
     plain = [term.word for term in content if not term.unspaced]
-    noise = [("gram", gram) for word in plain for gram in grams(word)] + [("phon", code) for code in sounds(plain)]
-    head = [
-        WeightedTerm("head", token, _BOOSTS["head"])
-        for token in dict.fromkeys(t for w in content for t in forms[w.word])
-    ]
-    wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *head[:_MOST_TERMS])
+    noise = [("gram", gram) for word in plain for gram in telling_grams(word)]
+    noise += [("phon", code) for code in sounds(plain)]
+    head = [("head", token) for term in content for token in forms[term.word]]
+    wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *_within(head, frequency, HEAD_POSTINGS))
     words = tuple(
         QueryWord(word, tokens, _weight(_weighed(word, tokens), frequency, passages), _joined(word, plain))
         for word, tokens in _asked(content, forms).items()

@@ -1,11 +1,11 @@
 """The steps of the library, as interfaces, each with a shipped implementation."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from .index_writing import IndexWriting
-from .lexical_index import IndexHit, WeightedTerm
+from .lexical_index import IndexView
 from .records import Chunk, DocumentInfo, ExtractedText, FoundPassage
 from .semantic.entries import VectorEntry, VectorHit, VectorSpace
 
@@ -63,15 +63,9 @@ class LexicalIndexPort(Protocol):
 
     def writing(self, owner_id: str) -> AbstractContextManager[IndexWriting]: ...
 
-    def search(
-        self,
-        owner_id: str,
-        wanted: Iterable[WeightedTerm],
-        limit: int,
-        *,
-        document_ids: Collection[str] | None = None,
-        without: Collection[str] = (),
-    ) -> list[IndexHit]: ...
+    def view(self, owner_id: str) -> IndexView | None:
+        """The owner's index as it is now, to be asked for frequencies and passages."""
+        ...
 
     def erase(self, owner_id: str) -> None: ...
 

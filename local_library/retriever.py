@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from .catalog import Catalog
-from .lexical_index import IndexHit, LexicalIndex
+from .lexical_index import IndexHit, IndexView, LexicalIndex
 from .matching import QueryPlan, coverage, named_in, planned, relevance, score_share
 from .outline import locator_for
 from .records import FoundPassage, Passage
@@ -28,7 +28,7 @@ class LibraryRetriever:
         self._index = index
         self._floor = floor
         self._keep_alike = keep_alike
-        self._languages: dict[str, tuple[object, list[str]]] = {}
+        self._languages: dict[str, tuple[IndexView, list[str]]] = {}
 
     def search(
         self,
@@ -41,26 +41,26 @@ class LibraryRetriever:
         per_document: int = _PER_DOCUMENT,
     ) -> list[FoundPassage]:
         """At most ``limit`` passages that answer ``query``, best first; none where nothing is relevant."""
-        frequency = self._index.frequencies(owner_id)
-        plan = planned(query, self._languages_of(catalog, owner_id), frequency, self._index.count(owner_id))
+        view = self._index.view(owner_id)
+        if view is None:
+            return []
+        plan = planned(query, self._languages_of(catalog, owner_id, view), view.frequency, view.count)
         only = document_ids is not None and len(document_ids) == 1
         choice = _Choice(plan, self._floor, limit, limit if only else per_document, keep_alike=self._keep_alike)
         wanted = max(_CANDIDATES, 2 * limit)
         full: frozenset[str] = frozenset()
         for _ in range(_ROUNDS):
-            hits = self._index.search(owner_id, plan.wanted, wanted, document_ids=document_ids, without=full)
+            hits = view.search(plan.wanted, wanted, document_ids=document_ids, without=full)
             choice.consider(hits, catalog.passages(owner_id, [hit.passage_id for hit in hits]))
             if choice.is_done or len(hits) < wanted or choice.full <= full:
                 break
             full = choice.full
         return _merged(choice.kept)
 
-    def _languages_of(self, catalog: Catalog, owner_id: str) -> list[str]:
-        state = self._index.state(owner_id)
+    def _languages_of(self, catalog: Catalog, owner_id: str, view: IndexView) -> list[str]:
         known = self._languages.get(owner_id)
-        if known is None or known[0] != state:
-            known = (state, catalog.languages(owner_id))
-            self._languages[owner_id] = known
+        if known is None or known[0] is not view:
+            known = self._languages[owner_id] = (view, catalog.languages(owner_id))
         return known[1]
 
 
