@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, async_playwright, expect
 
 from gateway.application import GatewayApplication, create_gateway_application
 from gateway.settings import GatewaySettings
@@ -21,6 +21,9 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+PATIENCE_MILLISECONDS = 30_000
+"""The bound of every wait. It is no measure: a machine that does other things as well takes its time."""
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 OpenPage = Callable[..., Awaitable[Page]]
 Serve = Callable[..., Awaitable[GatewayApplication]]
 
@@ -49,11 +52,11 @@ async def open_page() -> AsyncIterator[OpenPage]:
 
         async def opened(url: str, *, flags: tuple[str, ...] = (), connected: bool = True, **context: Any) -> Page:
             browser = await playwright.chromium.launch(
-                executable_path=installed("chromium"), args=[*FLAGS, *flags], timeout=30_000
+                executable_path=installed("chromium"), args=[*FLAGS, *flags], timeout=60_000
             )
             stack.push_async_callback(browser.close)
             page = await (await browser.new_context(locale="en-US", **context)).new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(PATIENCE_MILLISECONDS)
             page.on("pageerror", lambda error: complaints.append(str(error)))
             await page.goto(url)
             if connected:

@@ -45,7 +45,7 @@ async def test_an_answer_cut_off_by_a_restart_can_be_asked_again(serve: Serve, o
     gateway = await serve(handbook, timeout_seconds=30)
     page = await open_page(gateway.http_url)
     await ask(page, "How many reviewers?")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await handbook.begun.wait()
     await gateway.aclose()
     await turn(page, 1, "lost")

@@ -35,7 +35,7 @@ async def watched(page: Page) -> Events:
 
 async def until(events: Events, kind: str) -> dict[str, Any]:
     """The next event of this type."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while (event := await events.get())["type"] != kind:
             pass
     return event
@@ -173,7 +173,7 @@ async def test_escape_stops_the_look_up_after_a_holding_sentence_too(serve: Serv
     await ask(page, "How many reviewers?")
     await until(events, "response.done")
     await page.keyboard.press("Escape")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await handbook.cancelled.wait()
     await turn(page, 1, "interrupted")
 
@@ -185,7 +185,7 @@ async def test_a_look_up_that_was_dropped_has_a_call_and_no_result(serve: Serve,
     page = await open_page(gateway.http_url)
     events = await watched(page)
     await ask(page, "How many reviewers?")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await handbook.begun.wait()
     await ask(page, "Who are the reviewers?")
     at = (await until(events, "knowledge.turn"))["at_ms"]
