@@ -1,10 +1,8 @@
-"""The documents of this machine: import, list, show, read, search, remove, verify, rebuild, reconcile, export."""
+"""The documents of this machine: import, remove, verify, rebuild, reconcile, and all that a reader answers."""
 
 import hashlib
-import json
-import shutil
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -15,33 +13,19 @@ import platformdirs
 from knowledge_provider import PERSONAL_OWNER
 
 from .chunking import HeadingChunker
-from .errors import DocumentNotFound, DocumentRejected, FolderNotUsable, LibraryBusy
+from .errors import DocumentRejected, FolderNotUsable
 from .extraction.limited import LimitedExtractor, ReadingLimits
 from .folders import FolderImport, Progress, content_of, files_below, ignored_by, usable_folder
 from .importing import Importer, LibraryLimits
 from .ports import Embedder, Summarizer, TextExtractor
-from .quarantine import Quarantine
+from .reader import DEFAULT_READ_CHARACTERS, LibraryReader
 from .reconcile import Drift, Evidence, FileProbe, SourceProbe, findings
-from .records import (
-    DocumentInfo,
-    DocumentPage,
-    FoundPassage,
-    ImportOutcome,
-    ImportStatus,
-    Problem,
-    QuarantinedFile,
-    ReadText,
-    Removal,
-)
-from .resolver import LocatorResolver
+from .records import ImportOutcome, ImportStatus, Problem, Removal
 from .retriever import FLOOR, LibraryRetriever
 from .semantic.half import SemanticHalf
-from .status import DocumentStatus, StatusWatch
 from .upkeep import Upkeep
 from .verification import problems
 from .workspace import Workspace
-
-DEFAULT_READ_CHARACTERS = 8_000
 
 
 def default_store() -> Path:
@@ -49,7 +33,7 @@ def default_store() -> Path:
     return Path(platformdirs.user_data_dir("earpiece")) / "library"
 
 
-class DomainLibrary:
+class DomainLibrary(LibraryReader):
     """A library in a folder it owns. Synchronous and thread-safe; files it imports are read and never touched.
 
     Every method works for one owner. Raises `LibraryError` and its kinds, each with a sentence for people.
@@ -76,16 +60,14 @@ class DomainLibrary:
         self.store = Path(store).expanduser().absolute()
         self.documents_folder: Path | None = None
         self._limits = limits or LibraryLimits()
-        self._workspace = Workspace(self.store, writer_wait_seconds=writer_wait_seconds)
+        workspace = Workspace(self.store, writer_wait_seconds=writer_wait_seconds)
         self._extractor = extractor or LimitedExtractor(reading_limits)
-        self._importer = Importer(self._workspace, self._extractor, HeadingChunker(), self._limits, summarizer)
-        self._quarantine = Quarantine(self._workspace)
-        self._status = StatusWatch()
-        self._upkeep = Upkeep(self._workspace, self._importer)
-        self.semantic = SemanticHalf(self._workspace, embedder, floor=similarity_floor)
-        lexical = LibraryRetriever(self._workspace.index, floor=floor, keep_alike=keep_alike)
-        self._retriever = self.semantic.retriever(lexical, keep_alike=keep_alike)
-        self._recover()
+        self._importer = Importer(workspace, self._extractor, HeadingChunker(), self._limits, summarizer)
+        self.semantic = SemanticHalf(workspace, embedder, floor=similarity_floor)
+        lexical = LibraryRetriever(workspace.index, floor=floor, keep_alike=keep_alike)
+        retriever = self.semantic.retriever(lexical, keep_alike=keep_alike)
+        super().__init__(workspace, retriever, Upkeep(workspace, self._importer))
+        self._upkeep.mend()
         self.semantic.wake_all()
 
     @classmethod
@@ -153,8 +135,14 @@ class DomainLibrary:
         if root.is_relative_to(self.store):
             raise FolderNotUsable(folder, "belongs to the library itself")
         ignored = ignored_by(root, tuple(ignore))
-        most = self._limits.file_bytes
         paths = files_below(root, lambda path: ignored(path) or path.is_relative_to(self.store))
+        return self.import_files(paths, owner_id=owner_id, progress=progress)
+
+    def import_files(
+        self, paths: Iterable[Path], *, owner_id: str = PERSONAL_OWNER, progress: Progress | None = None
+    ) -> tuple[ImportOutcome, ...]:
+        """Import these files as `import_folder` does: a rejected one is an outcome, not an end."""
+        most = self._limits.file_bytes
         with self._workspace.writing() as catalog:
             run = FolderImport(self._workspace, self._importer, catalog, owner_id)
             outcomes = run.run(((str(path), partial(content_of, path, most)) for path in paths), progress)
@@ -182,31 +170,6 @@ class DomainLibrary:
         """Import a document's file again from where it was."""
         return self.import_file(self.show(document, owner_id=owner_id).path, owner_id=owner_id)
 
-    def list(self, *, owner_id: str = PERSONAL_OWNER) -> tuple[DocumentInfo, ...]:
-        """All documents of an owner, by title."""
-        with self._workspace.reading() as catalog:
-            return tuple(catalog.documents(owner_id))
-
-    def browse(
-        self, words: str = "", *, owner_id: str = PERSONAL_OWNER, offset: int = 0, limit: int = 50
-    ) -> DocumentPage:
-        """At most ``limit`` documents by title, of those whose title or file name holds each of ``words``."""
-        wanted = words.casefold().split()
-        with self._workspace.reading() as catalog:
-            names = catalog.names(owner_id)
-            kept = [name[0] for name in names if _holds(f"{name[1]} {Path(name[2]).name}".casefold(), wanted)]
-            found = catalog.some_documents(owner_id, kept[offset : offset + limit])
-        documents = tuple(found[one] for one in kept[offset : offset + limit] if one in found)
-        return DocumentPage(documents, len(kept), len(names))
-
-    def status(self, document: DocumentInfo) -> DocumentStatus:
-        """Whether a document is ready, and whether its file is still what was imported."""
-        return self._status.status(document)
-
-    def quarantined(self, *, owner_id: str = PERSONAL_OWNER) -> tuple[QuarantinedFile, ...]:
-        """The files that could not be imported, each with its reason."""
-        return self._quarantine.files(owner_id)
-
     def retry(self, file: str, *, owner_id: str = PERSONAL_OWNER) -> ImportOutcome:
         """Import a quarantined file, by id or path. Raises `DocumentRejected`: then it stays, with the new reason."""
         path = self._quarantine.file(owner_id, file).path
@@ -222,32 +185,6 @@ class DomainLibrary:
         """Forget a quarantined file, by id or path. The file stays, and an import that meets it tries it again."""
         self._quarantine.release(owner_id, [self._quarantine.file(owner_id, file).path])
 
-    def show(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> DocumentInfo:
-        """One document by its id or path."""
-        with self._workspace.reading() as catalog:
-            found = catalog.document(owner_id, document) or catalog.document_at(owner_id, document)
-            found = found or catalog.document_at(owner_id, str(Path(document).expanduser().absolute()))
-        if found is None:
-            raise DocumentNotFound(document)
-        return found
-
-    def some(self, document_ids: Collection[str], *, owner_id: str = PERSONAL_OWNER) -> dict[str, DocumentInfo]:
-        """The documents among ``document_ids`` that this owner has, by id."""
-        with self._workspace.reading() as catalog:
-            return catalog.some_documents(owner_id, document_ids)
-
-    def size(self, *, owner_id: str = PERSONAL_OWNER) -> int:
-        """How many documents an owner has."""
-        with self._workspace.reading() as catalog:
-            return catalog.counts(owner_id)[0]
-
-    def read(
-        self, locator: str, *, owner_id: str = PERSONAL_OWNER, limit_characters: int = DEFAULT_READ_CHARACTERS
-    ) -> ReadText:
-        """The text that a result's locator, a path or a document id names, at most ``limit_characters`` of it."""
-        with self._workspace.reading() as catalog:
-            return LocatorResolver(catalog).read(owner_id, locator, limit_characters=limit_characters)
-
     def remove(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> Removal:
         """Erase a document with its versions, text and index entries. The user's own file stays."""
         found = self.show(document, owner_id=owner_id)
@@ -258,22 +195,6 @@ class DomainLibrary:
         """Erase everything of an owner from every file of the library."""
         with self._workspace.writing() as catalog:
             self._upkeep.erase_owner(catalog, owner_id)
-
-    def search(
-        self,
-        query: str,
-        *,
-        owner_id: str = PERSONAL_OWNER,
-        limit: int = 5,
-        document_ids: Collection[str] | None = None,
-        per_document: int = 3,
-    ) -> tuple[FoundPassage, ...]:
-        """At most ``limit`` passages that answer ``query``, best first; none where nothing is relevant."""
-        try:
-            return self._searched(query, owner_id, limit, document_ids, per_document)
-        except (ValueError, OSError):  # the index, a cache, is damaged
-            self._recover()
-            return self._searched(query, owner_id, limit, document_ids, per_document)
 
     def verify(self, *, owner_id: str = PERSONAL_OWNER) -> tuple[Problem, ...]:
         """What is wrong with an owner's documents; empty when records, originals and index belong together."""
@@ -306,22 +227,6 @@ class DomainLibrary:
             found = tuple(findings(catalog, self._workspace.originals, owner_id, probe or FileProbe()))
         return tuple(self._acted(one, owner_id, delete_stale=delete_stale, reimport=reimport) for one in found)
 
-    def export(self, folder: Path | str, *, owner_id: str = PERSONAL_OWNER) -> int:
-        """Write the kept originals and a ``library.json`` into a new ``folder``; returns how many documents."""
-        target = Path(folder).expanduser().absolute()
-        if target.exists() and any(target.iterdir()):
-            raise FolderNotUsable(folder, "is not empty")
-        target.mkdir(parents=True, exist_ok=True)
-        listed = []
-        for document in self.list(owner_id=owner_id):
-            name = f"{document.document_id}{Path(document.path).suffix}"
-            kept = self._workspace.originals.path_of(owner_id, document.source_content_hash)
-            shutil.copyfile(kept, target / name)
-            listed.append({"file": name, **asdict(document)})
-        manifest = json.dumps({"documents": listed}, ensure_ascii=False, indent=2)
-        (target / "library.json").write_text(manifest, encoding="utf-8")
-        return len(listed)
-
     def close(self) -> None:
         """Close records and readers. Closing twice does nothing more."""
         self.semantic.close()
@@ -336,28 +241,6 @@ class DomainLibrary:
     ) -> None:
         self.close()
 
-    def _recover(self) -> None:
-        """Finish what a killed writer left; a writer that is still at work is left alone."""
-        with self._workspace.reading() as catalog:
-            if not (self._workspace.was_cut_off() or self._upkeep.needs_recovery(catalog)):
-                return
-        try:
-            with self._workspace.writing(wait_seconds=0) as catalog:
-                self._upkeep.recover(catalog)
-        except LibraryBusy:
-            return
-
-    def _searched(
-        self, query: str, owner_id: str, limit: int, document_ids: Collection[str] | None, per_document: int
-    ) -> tuple[FoundPassage, ...]:
-        with self._workspace.reading() as catalog:
-            if not self._workspace.index.exists(owner_id) and catalog.counts(owner_id)[1]:
-                raise FileNotFoundError(self._workspace.index.path_of(owner_id))
-            found = self._retriever.search(
-                catalog, owner_id, query, limit, document_ids=document_ids, per_document=per_document
-            )
-            return tuple(found)
-
     def _acted(self, evidence: Evidence, owner_id: str, *, delete_stale: bool, reimport: bool) -> Evidence:
         if evidence.drift is Drift.MISSING and delete_stale:
             self.remove(evidence.document_id, owner_id=owner_id)
@@ -369,10 +252,6 @@ class DomainLibrary:
                 return replace(evidence, action=f"rejected: {error.reason_code}")
             return replace(evidence, action=ImportStatus(outcome.status).value)
         return evidence
-
-
-def _holds(text: str, words: Iterable[str]) -> bool:
-    return all(word in text for word in words)
 
 
 def _store_for(folder: Path) -> Path:

@@ -1,8 +1,10 @@
 """Keeps a store sound: finishes what a crash cut off, mends the index, erases without a trace."""
 
+import contextlib
 from collections.abc import Callable
 
 from .catalog import Catalog
+from .errors import LibraryBusy
 from .importing import Importer
 from .originals import owner_tag
 from .workspace import Workspace
@@ -12,11 +14,19 @@ ERASED_AT_ONCE_PASSAGES = 5_000
 
 
 class Upkeep:
-    """Work on a whole store; only inside the workspace's `writing`."""
+    """Work on a whole store; all but `mend` only inside the workspace's `writing`."""
 
     def __init__(self, workspace: Workspace, importer: Importer) -> None:
         self._workspace = workspace
         self._importer = importer
+
+    def mend(self) -> None:
+        """Finish what a killed writer left, wherever that is needed; a writer that is still at work is left alone."""
+        with self._workspace.reading() as catalog:
+            if not (self._workspace.was_cut_off() or self.needs_recovery(catalog)):
+                return
+        with contextlib.suppress(LibraryBusy), self._workspace.writing(wait_seconds=0) as catalog:
+            self.recover(catalog)
 
     def recover(self, catalog: Catalog) -> None:
         """Finish index work, mend an index that is missing or damaged, and drop originals nobody refers to."""
