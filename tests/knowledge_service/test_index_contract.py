@@ -19,6 +19,7 @@ from knowledge_service.indexes.memory import MemoryIndex
 from knowledge_service.indexes.postgres import PostgresIndex
 from knowledge_service.indexes.ragflow import RagflowIndex
 from knowledge_service.sql.database import open_database
+from tests.knowledge_service.ragflow_server import RagflowServer
 
 
 def source(name: str, **config: Any) -> Any:
@@ -71,7 +72,7 @@ async def index(request: pytest.FixtureRequest) -> AsyncIterator[KnowledgeAdapte
         await held_by_library.close()
         return
     if request.param in RAGFLOWS:
-        server = request.getfixturevalue("ragflow_server")(version=request.param.split()[1])
+        server = RagflowServer(version=request.param.split()[1])
         await server.start()
         ragflow = RagflowIndex(server.url, "key", poll_seconds=0)
         yield ragflow

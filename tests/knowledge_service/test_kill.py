@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from knowledge_service.indexes.ragflow_names import our_name
 from knowledge_service.sql.database import open_database
+from tests.knowledge_service.ragflow_server import RagflowServer
 
 pytestmark = pytest.mark.slow
 
@@ -111,10 +112,10 @@ async def test_kills_lose_and_double_nothing_in_postgresql(tmp_path: Path, postg
     assert len(expected) >= 5
 
 
-async def test_kills_lose_and_double_nothing_in_ragflow(tmp_path: Path, ragflow_server: type[Any]) -> None:
+async def test_kills_lose_and_double_nothing_in_ragflow(tmp_path: Path) -> None:
     """The same over several HTTP calls a document, where a kill leaves half-written documents behind."""
     database = f"sqlite:///{tmp_path}/rows.sqlite"
-    server = ragflow_server(polls_to_parse=1)
+    server = RagflowServer(polls_to_parse=1)
     await server.start()
     assert await killed_again_and_again(database, server.url, KILLS["ragflow"]) >= 6
     expected, listed, rest = await rows_and_rest(database)

@@ -21,8 +21,8 @@ from knowledge_service import (
 from knowledge_service.indexes.ragflow import RagflowIndex
 from knowledge_service.indexes.ragflow_names import name_of, our_name
 from knowledge_service.reap_guard import ReapGuard
+from tests.knowledge_service.ragflow_server import VERSIONS, RagflowServer
 
-VERSIONS = ("0.20.5", "0.24.0", "0.25.2", "0.27.0")
 CONTENT = {"kind": "object", "object": "article", "contentFields": ["body"]}
 
 
@@ -42,15 +42,15 @@ def document(record: str, content: str = "alpha", **more: Any) -> KnowledgeDocum
 
 
 @pytest.fixture(params=VERSIONS)
-async def server(request: pytest.FixtureRequest, ragflow_server: type[Any]) -> AsyncIterator[Any]:
-    made = ragflow_server(version=request.param)
+async def server(request: pytest.FixtureRequest) -> AsyncIterator[RagflowServer]:
+    made = RagflowServer(version=request.param)
     await made.start()
     yield made
     await made.stop()
 
 
 @pytest.fixture
-async def index(server: Any) -> AsyncIterator[RagflowIndex]:
+async def index(server: RagflowServer) -> AsyncIterator[RagflowIndex]:
     made = RagflowIndex(server.url, "key", poll_seconds=0)
     yield made
     await made.close()
@@ -60,7 +60,7 @@ async def search(index: RagflowIndex, query: str = "alpha", limit: int = 10, of:
     return [hit.document_id for hit in await index.search(query, AdapterSearch(source=of, limit=limit))]
 
 
-async def test_a_wrong_key_is_a_failure_in_every_version(server: Any) -> None:
+async def test_a_wrong_key_is_a_failure_in_every_version(server: RagflowServer) -> None:
     """Old versions answer 200 with code 0 or 109 and data false; taken for success that would be "nothing found"."""
     index = RagflowIndex(server.url, "wrong", poll_seconds=0)
     for call in (search(index), index.delete(["articles:1"], CONTEXT), index.upsert([document("1")], CONTEXT)):
@@ -71,7 +71,7 @@ async def test_a_wrong_key_is_a_failure_in_every_version(server: Any) -> None:
     await index.close()
 
 
-async def test_a_header_that_does_not_arrive_is_a_failure(server: Any, index: RagflowIndex) -> None:
+async def test_a_header_that_does_not_arrive_is_a_failure(server: RagflowServer, index: RagflowIndex) -> None:
     """Up to 0.24 a missing header is answered with code 0 and data false: a success envelope."""
     index._client._headers = {}
     with pytest.raises(IndexFailed, match="does not accept the API key"):
@@ -92,7 +92,7 @@ async def test_a_header_that_does_not_arrive_is_a_failure(server: Any, index: Ra
     ],
 )
 async def test_what_is_no_answer_is_a_failure(
-    server: Any, index: RagflowIndex, answer: tuple[int, Any, dict[str, str]], said: str
+    server: RagflowServer, index: RagflowIndex, answer: tuple[int, Any, dict[str, str]], said: str
 ) -> None:
     """No unexpected answer is ever taken for an empty result, and no word of RAGFlow's comes out."""
     server.answer = answer
@@ -101,7 +101,7 @@ async def test_what_is_no_answer_is_a_failure(
     assert "hunter2" not in str(failed.value)
 
 
-async def test_a_rate_limit_names_its_time(server: Any, index: RagflowIndex) -> None:
+async def test_a_rate_limit_names_its_time(server: RagflowServer, index: RagflowIndex) -> None:
     """The sync waits as long as RAGFlow asks."""
     server.answer = (429, {"code": 429}, {"Retry-After": "7"})
     with pytest.raises(IndexFailed) as failed:
@@ -109,7 +109,7 @@ async def test_a_rate_limit_names_its_time(server: Any, index: RagflowIndex) -> 
     assert failed.value.retry_after_seconds == 7
 
 
-async def test_a_server_that_is_not_there_is_a_failure(server: Any, index: RagflowIndex) -> None:
+async def test_a_server_that_is_not_there_is_a_failure(server: RagflowServer, index: RagflowIndex) -> None:
     """Connection errors are translated."""
     await server.stop()
     with pytest.raises(IndexFailed, match="cannot be reached"):
@@ -117,7 +117,7 @@ async def test_a_server_that_is_not_there_is_a_failure(server: Any, index: Ragfl
     await server.start()
 
 
-async def test_a_write_returns_only_when_a_search_finds_it(server: Any, index: RagflowIndex) -> None:
+async def test_a_write_returns_only_when_a_search_finds_it(server: RagflowServer, index: RagflowIndex) -> None:
     """RAGFlow parses later; a document that is not parsed is not indexed."""
     server.polls_to_parse = 5
     await index.upsert([document("1"), document("2")], CONTEXT)
@@ -126,7 +126,9 @@ async def test_a_write_returns_only_when_a_search_finds_it(server: Any, index: R
     assert [len(body["document_ids"]) for body in parses] == [2]
 
 
-async def test_a_document_that_cannot_be_parsed_is_refused_and_leaves_nothing(server: Any, index: RagflowIndex) -> None:
+async def test_a_document_that_cannot_be_parsed_is_refused_and_leaves_nothing(
+    server: RagflowServer, index: RagflowIndex
+) -> None:
     """A failed file would otherwise stay in the dataset for ever."""
     server.fail_parsing = "poison"
     with pytest.raises(DocumentRefused, match="cannot parse"):
@@ -134,7 +136,7 @@ async def test_a_document_that_cannot_be_parsed_is_refused_and_leaves_nothing(se
     assert server.files("ds") == {}
 
 
-async def test_parsing_that_takes_too_long_is_taken_up_again(server: Any) -> None:
+async def test_parsing_that_takes_too_long_is_taken_up_again(server: RagflowServer) -> None:
     """The next write goes on with the file that is there, and does not upload it twice."""
     server.polls_to_parse = 10_000
     index = RagflowIndex(server.url, "key", poll_seconds=0.001, parse_seconds=0.05)
@@ -148,7 +150,7 @@ async def test_parsing_that_takes_too_long_is_taken_up_again(server: Any) -> Non
     await patient.close()
 
 
-async def test_the_new_state_is_there_before_the_old_one_goes(server: Any, index: RagflowIndex) -> None:
+async def test_the_new_state_is_there_before_the_old_one_goes(server: RagflowServer, index: RagflowIndex) -> None:
     """A crash in between leaves a document twice, never not at all; the next write removes the old one."""
     await index.upsert([document("1", "alpha old")], CONTEXT)
     server.requests.clear()
@@ -159,7 +161,7 @@ async def test_the_new_state_is_there_before_the_old_one_goes(server: Any, index
     assert file.text == "alpha new"
 
 
-async def test_no_call_ever_deletes_without_ids(server: Any, index: RagflowIndex) -> None:
+async def test_no_call_ever_deletes_without_ids(server: RagflowServer, index: RagflowIndex) -> None:
     """Up to 0.24 an empty list deletes the whole dataset."""
     await index.upsert([document("1")], CONTEXT)
     await index.delete([], CONTEXT)
@@ -168,7 +170,9 @@ async def test_no_call_ever_deletes_without_ids(server: Any, index: RagflowIndex
     assert all(body["ids"] for method, _, body in server.requests if method == "DELETE")
 
 
-async def test_a_file_that_vanishes_during_a_deletion_is_gone_all_the_same(server: Any, index: RagflowIndex) -> None:
+async def test_a_file_that_vanishes_during_a_deletion_is_gone_all_the_same(
+    server: RagflowServer, index: RagflowIndex
+) -> None:
     """Newer versions refuse a list with one unknown id, older ones stop at it; the others are deleted one by one."""
     await index.upsert([document("1"), document("2"), document("3")], CONTEXT)
     ids = [file.id for file in server.files("ds").values()]
@@ -176,9 +180,9 @@ async def test_a_file_that_vanishes_during_a_deletion_is_gone_all_the_same(serve
     assert server.files("ds") == {}
 
 
-async def test_a_deleted_document_that_is_still_found_is_not_shown(ragflow_server: type[Any]) -> None:
+async def test_a_deleted_document_that_is_still_found_is_not_shown() -> None:
     """RAGFlow returns deleted documents for a while; the system of record has the last word."""
-    server = ragflow_server(deleted_seen_for=3)
+    server = RagflowServer(deleted_seen_for=3)
     await server.start()
     index = RagflowIndex(server.url, "key", poll_seconds=0)
     engine = MemoryDataEngine({"article": RowPolicy.of({"where": {}})})
@@ -197,7 +201,7 @@ async def test_a_deleted_document_that_is_still_found_is_not_shown(ragflow_serve
     await server.stop()
 
 
-async def test_files_of_other_people_in_the_dataset_are_never_shown(server: Any, index: RagflowIndex) -> None:
+async def test_files_of_other_people_in_the_dataset_are_never_shown(server: RagflowServer, index: RagflowIndex) -> None:
     """What was loaded by another route names no record, so it bypasses nothing."""
     await index.upsert([document("1")], CONTEXT)
     template = next(iter(server.files("ds").values()))
@@ -207,7 +211,9 @@ async def test_files_of_other_people_in_the_dataset_are_never_shown(server: Any,
     assert await index.list_document_ids(ARTICLES) == ["articles:1"]
 
 
-async def test_many_hits_come_in_pages_as_far_as_the_version_gives_them(server: Any, index: RagflowIndex) -> None:
+async def test_many_hits_come_in_pages_as_far_as_the_version_gives_them(
+    server: RagflowServer, index: RagflowIndex
+) -> None:
     """page_size is the number of results, top_k the pool; newer versions stop at 64 and that is no failure."""
     await index.upsert([document(str(number)) for number in range(80)], CONTEXT)
     found = await search(index, limit=200)
@@ -218,7 +224,7 @@ async def test_many_hits_come_in_pages_as_far_as_the_version_gives_them(server: 
     assert len(await search(index, limit=1)) == 1
 
 
-async def test_the_source_may_set_what_it_knows_better(server: Any, index: RagflowIndex) -> None:
+async def test_the_source_may_set_what_it_knows_better(server: RagflowServer, index: RagflowIndex) -> None:
     """Threshold, weight and reranker go through by name."""
     source = declared(similarityThreshold=0.3, vectorSimilarityWeight=0.5, rerankId="bge")
     await search(index, of=source)
@@ -226,7 +232,7 @@ async def test_the_source_may_set_what_it_knows_better(server: Any, index: Ragfl
     assert (asked["similarity_threshold"], asked["vector_similarity_weight"], asked["rerank_id"]) == (0.3, 0.5, "bge")
 
 
-async def test_an_empty_dataset_is_no_outage(server: Any, index: RagflowIndex) -> None:
+async def test_an_empty_dataset_is_no_outage(server: RagflowServer, index: RagflowIndex) -> None:
     """RAGFlow answers a search of it with an error."""
     assert await search(index) == []
 

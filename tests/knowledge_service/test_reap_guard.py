@@ -10,6 +10,7 @@ from knowledge_service import AdapterContext, IndexFailed
 from knowledge_service.events import ReapGuarded
 from knowledge_service.indexes.memory import MemoryIndex
 from knowledge_service.reap_guard import ReapGuard, all_of
+from tests.knowledge_service.desk import Desk
 
 
 class StubbornIndex(MemoryIndex):
@@ -27,7 +28,7 @@ class StubbornIndex(MemoryIndex):
         await super().delete(document_ids, context)
 
 
-async def filled(desk: Any, index: MemoryIndex, count: int = 8) -> list[dict[str, Any]]:
+async def filled(desk: Desk, index: MemoryIndex, count: int = 8) -> list[dict[str, Any]]:
     desk.index = index
     desk.service.register_adapter("index", index)
     for record in range(count):
@@ -36,14 +37,14 @@ async def filled(desk: Any, index: MemoryIndex, count: int = 8) -> list[dict[str
     return [{"id": record, "body": "alpha"} for record in range(count)]
 
 
-async def test_rows_are_confirmed_when_their_documents_are_gone(desk: Any) -> None:
+async def test_rows_are_confirmed_when_their_documents_are_gone(desk: Desk) -> None:
     """The ids come back as they stood in the rows, and the index is already empty of them."""
     rows = await filled(desk, StubbornIndex())
     assert await ReapGuard(desk.service)("article", rows[:5]) == [0, 1, 2, 3, 4]
     assert await desk.indexed() == ["articles:5", "articles:6", "articles:7"]
 
 
-async def test_one_document_that_stays_keeps_one_row(desk: Any) -> None:
+async def test_one_document_that_stays_keeps_one_row(desk: Desk) -> None:
     """A failing batch is halved, so only the stubborn row is kept, and tried again next time."""
     index = StubbornIndex("articles:3")
     rows = await filled(desk, index)
@@ -58,14 +59,14 @@ async def test_one_document_that_stays_keeps_one_row(desk: Any) -> None:
     assert await guard("article", rows[3:4]) == [3]
 
 
-async def test_an_index_that_is_not_there_keeps_every_row(desk: Any) -> None:
+async def test_an_index_that_is_not_there_keeps_every_row(desk: Desk) -> None:
     """Nobody can say that its documents are gone."""
     rows = await filled(desk, StubbornIndex())
     desk.service.unregister_adapter("index")
     assert await ReapGuard(desk.service)("article", rows) == []
 
 
-async def test_a_purge_after_the_guard_leaves_nothing_behind(desk: Any) -> None:
+async def test_a_purge_after_the_guard_leaves_nothing_behind(desk: Desk) -> None:
     """Guard, purge, sync: neither rows nor documents nor waiting changes remain."""
     rows = await filled(desk, StubbornIndex())
     confirmed = await ReapGuard(desk.service)("article", rows)
@@ -75,7 +76,7 @@ async def test_a_purge_after_the_guard_leaves_nothing_behind(desk: Any) -> None:
     assert (await desk.outbox.status()).pending == 0
 
 
-async def test_both_opt_outs_hold_up_nobodys_retention(desk: Any) -> None:
+async def test_both_opt_outs_hold_up_nobodys_retention(desk: Desk) -> None:
     """An index that an outside indexer owns is left alone, by source or altogether."""
     index = StubbornIndex()
     rows = await filled(desk, index)
@@ -87,7 +88,7 @@ async def test_both_opt_outs_hold_up_nobodys_retention(desk: Any) -> None:
     assert index.calls == []
 
 
-async def test_a_row_without_an_id_and_an_object_without_sources(desk: Any) -> None:
+async def test_a_row_without_an_id_and_an_object_without_sources(desk: Desk) -> None:
     """The one is never confirmed, the other always."""
     guard = ReapGuard(desk.service)
     assert await guard("article", [{"body": "x"}, {"id": None}]) == []
