@@ -75,14 +75,15 @@ def _command(work: Callable[..., None]) -> Callable[..., None]:
 @_command
 def import_(session: _Session, paths: tuple[Path, ...], ignore: tuple[str, ...], watch: bool) -> None:
     """Import files and folders; what is unchanged is left alone."""
+    folders = [path for path in paths if path.is_dir()] if watch else []
+    if watch and not folders:
+        raise click.UsageError("Name a folder to watch.")
     with session.opened() as opened:
-        outcomes = [one for path in paths for one in _imported(opened, session, path, ignore)]
+        outcomes = [one for path in paths if path not in folders for one in _imported(opened, session, path, ignore)]
+        if folders:
+            _watched(opened, session, folders, ignore, outcomes)
+            return
         session.show(outcomes, _import_lines(outcomes))
-        if watch:
-            from .watching import watch as watch_folders
-
-            folders = [path for path in paths if path.is_dir()]
-            watch_folders(opened, folders, owner_id=session.owner, ignore=ignore, report=_noted)
     if outcomes and all(one.status is ImportStatus.REJECTED for one in outcomes):
         sys.exit(1)
 
@@ -271,8 +272,29 @@ def _import_lines(outcomes: Iterable[ImportOutcome]) -> Iterable[str]:
     yield ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "No readable files there."
 
 
-def _noted(outcome: ImportOutcome) -> None:
-    _NOTES.print(f"{outcome.status}: {outcome.path}", highlight=False)
+def _watched(
+    opened: DomainLibrary,
+    session: _Session,
+    folders: list[Path],
+    ignore: tuple[str, ...],
+    outcomes: Iterable[ImportOutcome],
+) -> None:
+    """One line for each file, as it is imported or removed; with ``--json`` one object a line."""
+    from .watching import watch
+
+    def note(one: ImportOutcome) -> None:
+        if session.as_json:
+            click.echo(json.dumps(asdict(one), ensure_ascii=False))
+        elif one.status is not ImportStatus.UNCHANGED:
+            click.echo(f"{one.status}: {one.reason or one.path}")
+
+    def watching() -> None:
+        names = [str(folder) for folder in folders]
+        click.echo(json.dumps({"watching": names}) if session.as_json else f"Watching {', '.join(names)}; Ctrl-C ends.")
+
+    for one in outcomes:
+        note(one)
+    watch(opened, folders, owner_id=session.owner, ignore=ignore, report=note, watching=watching)
 
 
 def _progress() -> Progress:

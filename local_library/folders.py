@@ -33,11 +33,24 @@ def usable_folder(folder: Path | str) -> Path:
 def files_below(folder: Path, ignore: Callable[[Path], bool]) -> Iterator[Path]:
     """The files to import below ``folder`` in a stable order; hidden ones and build folders are left out."""
     for place, names, files in os.walk(folder):
-        names[:] = sorted(name for name in names if not name.startswith((".", "~")) and name not in _LEFT_OUT_FOLDERS)
+        names[:] = sorted(name for name in names if not _is_left_out_folder(name))
         for name in sorted(files):
             path = Path(place) / name
-            if not name.startswith((".", "~$")) and is_readable(path) and not ignore(path):
+            if _is_wanted_name(path) and not ignore(path):
                 yield path
+
+
+def is_wanted(below: Path) -> bool:
+    """Whether an import of a folder would meet the file at ``below``, its path within that folder."""
+    return _is_wanted_name(below) and not any(map(_is_left_out_folder, below.parts[:-1]))
+
+
+def _is_left_out_folder(name: str) -> bool:
+    return name.startswith((".", "~")) or name in _LEFT_OUT_FOLDERS
+
+
+def _is_wanted_name(path: Path) -> bool:
+    return is_readable(path) and not path.name.startswith((".", "~$"))
 
 
 def ignored_by(folder: Path, patterns: tuple[str, ...]) -> Callable[[Path], bool]:
@@ -139,4 +152,13 @@ def _is_below(path: Path, pattern: str) -> bool:
     return any(str(parent) == name or parent.name == name for parent in path.parents)
 
 
-__all__ = ["READ_AHEAD", "FolderImport", "Progress", "content_of", "files_below", "ignored_by", "usable_folder"]
+__all__ = [
+    "READ_AHEAD",
+    "FolderImport",
+    "Progress",
+    "content_of",
+    "files_below",
+    "ignored_by",
+    "is_wanted",
+    "usable_folder",
+]

@@ -90,9 +90,9 @@ class DomainLibrary(LibraryReader):
         folder = usable_folder(self.documents_folder or "")
         outcomes = self.import_folder(folder, owner_id=owner_id, progress=progress)
         present = {outcome.path for outcome in outcomes}
-        for document in self.list(owner_id=owner_id):
-            if Path(document.path).is_relative_to(folder) and document.path not in present:
-                self.remove(document.document_id, owner_id=owner_id)
+        for path, document_id in self.paths(owner_id=owner_id).items():
+            if Path(path).is_relative_to(folder) and path not in present:
+                self.remove(document_id, owner_id=owner_id)
         refused = (file.path for file in self.quarantined(owner_id=owner_id))
         gone = [path for path in refused if Path(path).is_relative_to(folder) and path not in present]
         if gone:

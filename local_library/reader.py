@@ -36,6 +36,11 @@ class LibraryReader:
         with self._workspace.reading() as catalog:
             return tuple(catalog.documents(owner_id))
 
+    def paths(self, *, owner_id: str = PERSONAL_OWNER) -> dict[str, str]:
+        """The id of each document by its path."""
+        with self._workspace.reading() as catalog:
+            return {path: document_id for document_id, _, path in catalog.names(owner_id)}
+
     def browse(
         self, words: str = "", *, owner_id: str = PERSONAL_OWNER, offset: int = 0, limit: int = 50
     ) -> DocumentPage:

@@ -140,12 +140,13 @@ class FoundPassage:
 
 
 class ImportStatus(StrEnum):
-    """What became of one file."""
+    """What became of one file; ``removed`` is only said of a watched one."""
 
     ADDED = "added"
     UPDATED = "updated"
     UNCHANGED = "unchanged"
     REJECTED = "rejected"
+    REMOVED = "removed"
 
 
 @dataclass(frozen=True, slots=True)
