@@ -13,8 +13,9 @@ from .tokens import Held, Term, grams, sound, sounds, stem, telling_grams, terms
 Frequency = Callable[[str, str], int]
 
 BODY_POSTINGS = 400_000
-NOISE_POSTINGS = 200_000
+NOISE_POSTINGS = 100_000
 HEAD_POSTINGS = 100_000
+_FEW, _FEW_PASSAGES = 0.01, 20  # a word that more passages hold was hardly misheard, and its grams cost the most
 _FEWEST_TERMS, _MOST_TERMS = 4, 48
 _BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.5, "phon": 0.6}
 _MISHEARD_CREDIT = 0.6
@@ -55,7 +56,9 @@ def planned(query: str, languages: Sequence[str], frequency: Frequency, passages
     forms = {term.word: _forms(term, languages) for term in found}
     body = _within([("body", token) for term in found for token in forms[term.word]], frequency, BODY_POSTINGS)
     plain = [term.word for term in content if not term.unspaced]
-    noise = [("gram", gram) for word in plain for gram in telling_grams(word)]
+    few = max(_FEW_PASSAGES, _FEW * passages)
+    rare = [word for word in plain if _held(forms[word], frequency) <= few]
+    noise = [("gram", gram) for word in rare for gram in telling_grams(word)]
     noise += [("phon", code) for code in sounds(plain)]
     head = [("head", token) for term in content for token in forms[term.word]]
     wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *_within(head, frequency, HEAD_POSTINGS))
@@ -162,8 +165,13 @@ def _forms(term: Term, languages: Sequence[str]) -> tuple[str, ...]:
 
 
 def _weight(tokens: Sequence[str], frequency: Frequency, passages: int) -> float:
-    held = max((frequency("body", token) for token in tokens), default=0) or 1
+    held = _held(tokens, frequency) or 1
     return math.log(1 + (max(passages, held) - held + 0.5) / (held + 0.5))
+
+
+def _held(tokens: Sequence[str], frequency: Frequency) -> int:
+    """How many passages hold the most frequent of ``tokens``."""
+    return max((frequency("body", token) for token in tokens), default=0)
 
 
 def _within(candidates: Sequence[tuple[str, str]], frequency: Frequency, budget: int) -> list[WeightedTerm]:
