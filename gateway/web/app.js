@@ -72,7 +72,8 @@ function showVoice() {
   byId("talk").querySelector("span").textContent = voice.talking ? "Listening" : "Talk";
   byId("level").hidden = !voice.talking;
   byId("aloud").checked = voice.aloud;
-  byId("voice-note").textContent = voice.note;
+  if (byId("voice-note").textContent !== voice.note) byId("voice-note").textContent = voice.note;
+  byId("hearing").textContent = voice.hearing && `“${voice.hearing} …”`;
   showStop();
 }
 

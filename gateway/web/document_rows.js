@@ -1,6 +1,6 @@
 // The rows of the library: a document, a file that was refused, a file that another client is sending.
 
-import { bytes, element } from "./dom.js";
+import { breakable, bytes, element } from "./dom.js";
 
 const STATUS = {
   ready: "Ready",
@@ -41,11 +41,10 @@ function standing(document, on) {
 
 function facts(document) {
   const status = element("span", { class: "status", "data-status": document.status }, STATUS[document.status] ?? document.status);
-  const parts = [document.name];
-  if (document.pages) parts.push(counted(document.pages, document.pageKind));
-  parts.push(bytes(document.bytes), counted(document.passages, "passage"));
+  const parts = [bytes(document.bytes), counted(document.passages, "passage")];
+  if (document.pages) parts.unshift(counted(document.pages, document.pageKind));
   if (document.version > 1) parts.push(`version ${document.version}`);
-  return [status, ` · ${parts.join(" · ")}`];
+  return [status, " · ", breakable(document.name), ...parts.flatMap((part) => [" · ", element("span", { class: "fact" }, part)])];
 }
 
 function counted(count, what) {

@@ -13,6 +13,12 @@ export function placeChildren(list, nodes) {
   nodes.forEach((node, index) => list.children[index] !== node && list.insertBefore(node, list.children[index] ?? null));
 }
 
+// A host or a file's name that a narrow line breaks after its dots and strokes, and not within its words.
+export function breakable(name) {
+  const pieces = name.split(/(?<=[./_-])/);
+  return element("span", {}, ...pieces.flatMap((piece, index) => (index ? [element("wbr"), piece] : [piece])));
+}
+
 export function byId(id) {
   return document.getElementById(id);
 }

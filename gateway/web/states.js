@@ -24,6 +24,8 @@ export function showConnection(state, problem) {
     return;
   }
   show("state-connection", ...CONNECTION[state]);
+  // Nobody knows how these are while the gateway is away.
+  if (state === "away" || state === "refused") for (const id of ["state-provider", "state-model"]) byId(id).hidden = true;
   showBanner(state === "away" ? AWAY : "");
 }
 

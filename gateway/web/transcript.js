@@ -1,6 +1,6 @@
 // Shows the turns: the question, the look-up while it runs, the answer as it streams, its sources beside it.
 
-import { element, milliseconds } from "./dom.js";
+import { breakable, element, milliseconds } from "./dom.js";
 
 const STATUS = {
   ok: (count) => `Found ${count} ${count === 1 ? "passage" : "passages"}`,
@@ -164,7 +164,7 @@ function cardElement({ title, file, uri, snippet, places }) {
     : element("span", { class: "title" }, name);
   const lines = [head];
   const where = isLink(uri) ? new URL(uri).host : file;
-  if (where) lines.push(element("span", { class: "where" }, where));
+  if (where) lines.push(element("span", { class: "where" }, breakable(where)));
   if (snippet) lines.push(element("span", { class: "snippet" }, snippet));
   if (places.length) lines.push(element("ul", { class: "places" }, ...places.map((place) => element("li", {}, place))));
   return element("li", { class: "card", dir: "auto" }, ...lines);

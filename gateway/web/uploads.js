@@ -3,6 +3,7 @@
 import { element } from "./dom.js";
 
 const AT_ONCE = 3;
+const ENDS = { done: "imported", known: "here already", failed: "could not be imported", cancelled: "cancelled" };
 
 export class Uploads {
   // `send(file, onprogress, signal)` resolves to `{status, document}`; `onadded()` when a document is there, and
@@ -14,7 +15,7 @@ export class Uploads {
     this.limit = Infinity;
     this.queue = [];
     this.running = new Set();
-    this.counts = { done: 0, failed: 0, cancelled: 0 };
+    this.counts = {};
   }
 
   // Whether a file of this name is on its way from here.
@@ -36,7 +37,7 @@ export class Uploads {
 
   // What went well before needs no more attention; what did not stays until it is dismissed.
   #begin() {
-    this.counts = { done: 0, failed: 0, cancelled: 0 };
+    this.counts = { done: 0, known: 0, failed: 0, cancelled: 0 };
     for (const node of this.list.querySelectorAll(".finished")) node.remove();
   }
 
@@ -49,8 +50,9 @@ export class Uploads {
     try {
       if (entry.file.size > this.limit) throw new Error(`It is larger than ${Math.round(this.limit / 2 ** 20)} MB. Split it into smaller files.`);
       const { status, document } = await this.send(entry.file, (part) => entry.progress(part), entry.signal);
-      entry.end("finished", status === "unchanged" ? "was here already" : `${status}: “${document.title}”`);
-      this.counts.done++;
+      const known = status === "unchanged";
+      entry.end("finished", known ? "was here already" : `${status}: “${document.title}”`);
+      this.counts[known ? "known" : "done"]++;
       await this.on.added();
     } catch (problem) {
       if (problem.code === "cancelled") this.#cancelled(entry);
@@ -84,9 +86,8 @@ export class Uploads {
   #ended() {
     this.#next();
     if (this.running.size) return;
-    const { done, failed, cancelled } = this.counts;
-    const parts = [[done, "imported"], [failed, "could not be imported"], [cancelled, "cancelled"]];
-    this.on.summary(`${parts.filter(([count]) => count).map(([count, what]) => `${counted(count)} ${what}`).join(", ")}.`);
+    const parts = Object.entries(this.counts).filter(([, count]) => count);
+    this.on.summary(`${parts.map(([what, count]) => `${counted(count)} ${ENDS[what]}`).join(", ")}.`);
   }
 }
 

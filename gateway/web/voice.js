@@ -7,13 +7,14 @@ import { Speaker } from "./audio/speaker.js";
 const RECOGNISED = "Your browser turns what you say into text; it may ask its maker's service for that.";
 
 export class Voice {
-  // `onchange()` when anything of `talking`, `playing` or `note` is different; `onlevel(0..1)` while talking.
+  // `onchange()` when anything of `talking`, `playing`, `hearing` or `note` is different; `onlevel(0..1)` while talking.
   constructor(session, { onchange, onlevel }) {
     this.session = session;
     this.onchange = onchange;
     this.talking = false;
     this.aloud = false;
     this.note = "";
+    this.hearing = "";
     this.playing = { speaker: false, browser: false };
     this.speaker = new Speaker({ onplaying: (now) => this.#playing("speaker", now) });
     this.browser = new BrowserVoice({ onplaying: (now) => this.#playing("browser", now) });
@@ -24,6 +25,7 @@ export class Voice {
     });
     this.ears = new BrowserEars({
       onspeech: () => this.interrupt(),
+      onhearing: (text) => this.#hearing(text),
       onheard: (text) => session.ask(text, { spoken: true }),
       onfailed: () => this.#useMicrophone(),
     });
@@ -55,6 +57,7 @@ export class Voice {
 
   async stopTalking(note = "") {
     this.talking = false;
+    this.hearing = "";
     this.ears.stop();
     await this.microphone.stop();
     this.#say(note);
@@ -91,6 +94,11 @@ export class Voice {
       await this.stopTalking(refused ? error.message : "The microphone cannot be used. Type your question instead.");
       if (!refused) console.error(error);
     }
+  }
+
+  #hearing(text) {
+    this.hearing = text;
+    this.onchange();
   }
 
   #playing(which, now) {

@@ -37,9 +37,10 @@ export class BrowserVoice {
 }
 
 export class BrowserEars {
-  // `onspeech()` when somebody begins, `onheard(text)` with what was said, `onfailed(code)` when it cannot go on.
-  constructor({ onspeech, onheard, onfailed }) {
-    this.on = { onspeech, onheard, onfailed };
+  // `onspeech()` when somebody begins, `onhearing(text)` with what is understood so far, `onheard(text)` with what was
+  // said, `onfailed(code)` when it cannot go on.
+  constructor({ onspeech, onhearing, onheard, onfailed }) {
+    this.on = { onspeech, onhearing, onheard, onfailed };
     this.wanted = false;
   }
 
@@ -47,6 +48,7 @@ export class BrowserEars {
     this.wanted = true;
     this.recognition = new (recognition())();
     this.recognition.continuous = true;
+    this.recognition.interimResults = true;
     this.recognition.lang = navigator.language;
     this.recognition.addEventListener("speechstart", () => this.on.onspeech());
     this.recognition.addEventListener("result", (event) => this.#heard(event));
@@ -62,8 +64,11 @@ export class BrowserEars {
   }
 
   #heard(event) {
-    const result = event.results[event.resultIndex];
-    if (result?.isFinal && result[0].transcript.trim()) this.on.onheard(result[0].transcript.trim());
+    // One event may carry several results; those before `resultIndex` were heard in an event before.
+    const results = Array.from(event.results).slice(event.resultIndex);
+    const said = transcript(results.filter((result) => result.isFinal));
+    this.on.onhearing(transcript(results.filter((result) => !result.isFinal)));
+    if (said) this.on.onheard(said);
   }
 
   #failed(code) {
@@ -71,4 +76,9 @@ export class BrowserEars {
     this.wanted = false;
     this.on.onfailed(code);
   }
+}
+
+// Pieces come with the blanks between them where the language has any.
+function transcript(results) {
+  return results.map((result) => result[0].transcript).join("").trim();
 }

@@ -10,10 +10,12 @@ EARS = """
 window.SpeechRecognition = window.webkitSpeechRecognition = class extends EventTarget {
   start() { window.ears = this; }
   abort() { this.aborted = true; }
-  hear(transcript, isFinal) {
+  hear(...pieces) {
     this.dispatchEvent(new Event("speechstart"));
-    const result = Object.assign([{ transcript }], { isFinal });
-    this.dispatchEvent(Object.assign(new Event("result"), { results: [result], resultIndex: 0 }));
+    this.results = [...(this.results ?? []).filter((result) => result.isFinal)];
+    const resultIndex = this.results.length;
+    this.results.push(...pieces.map(([transcript, isFinal]) => Object.assign([{ transcript }], { isFinal })));
+    this.dispatchEvent(Object.assign(new Event("result"), { results: this.results, resultIndex }));
   }
   fail(error) { this.dispatchEvent(Object.assign(new Event("error"), { error })); }
 };
@@ -42,13 +44,21 @@ async def test_what_the_browser_understands_becomes_a_question(serve: Serve, ope
     await with_script(page, EARS)
     await page.click("#talk")
     await expect(page.locator("#voice-note")).to_contain_text("its maker")
-    await page.evaluate("ears.hear('How many', false)")
-    await page.evaluate("ears.hear('How many reviewers does a release need?', true)")
+    await page.evaluate("ears.hear(['How many', false], [' reviewers', false])")
+    await expect(page.locator("#hearing")).to_have_text("“How many reviewers …”")
+    assert await page.locator(".turn").count() == 0, "what may still change is not asked"
+    await page.evaluate("ears.hear(['How many reviewers', true], [' does a release need?', true])")
+    await expect(page.locator("#hearing")).to_have_text("")
     await turn(page, 1)
     assert await text_of(page, 1, "question") == "How many reviewers does a release need?"
     assert "two reviewers" in await text_of(page, 1, "answer")
     assert await page.locator(".turn").count() == 1
+    await page.evaluate("ears.hear(['And who are they?', true], [' Tell', false])")
+    await turn(page, 2)
+    assert await text_of(page, 2, "question") == "And who are they?", "nothing heard before is asked again"
+    await expect(page.locator("#hearing")).to_have_text("“Tell …”")
     await page.click("#talk")
+    await expect(page.locator("#hearing")).to_have_text("")
     assert await page.evaluate("ears.aborted")
 
 

@@ -100,3 +100,27 @@ async def test_a_card_does_not_repeat_the_headings_that_it_shows(serve: Serve, o
     await ask(page, "How many reviewers does a release need?")
     await turn(page, 1)
     assert (await page.inner_text(".card .snippet")).startswith("Every release needs two reviewers.")
+
+
+WORDS_ON_TWO_LINES = """() => {
+  const pieces = document.createTreeWalker(document.querySelector(".card .where"), NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (pieces.nextNode()) {
+    const range = document.createRange();
+    range.selectNode(pieces.currentNode);
+    if (range.getClientRects().length > 1) broken.push(pieces.currentNode.data);
+  }
+  return broken;
+}"""
+
+
+async def test_on_a_telephone_a_host_breaks_between_its_words(serve: Serve, open_page: OpenPage) -> None:
+    """A long name of a host is on two lines, and none of its words is."""
+    source = {"title": "Release handbook", "uri": "https://handbook.engineering.lanternfish.example.com/releases"}
+    gateway = await serve(Handbook({"id": "1", "content": "Releases require two reviewers.", "source": source}))
+    page = await open_page(gateway.http_url, viewport={"width": 320, "height": 700})
+    await ask(page, "How many reviewers?")
+    await turn(page, 1)
+    height = await page.locator(".card .where").evaluate("(node) => node.getBoundingClientRect().height")
+    assert height > 30, "it does not fit on one line"
+    assert await page.evaluate(WORDS_ON_TWO_LINES) == []
