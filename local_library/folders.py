@@ -14,7 +14,7 @@ from .records import ImportOutcome, ImportStatus
 from .workspace import Workspace
 
 READ_AHEAD = 6
-_COMMIT_EVERY_PASSAGES = 20_000
+COMMIT_EVERY_PASSAGES = 20_000
 _LEFT_OUT_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "build", "dist", "target"})
 
 Progress = Callable[[ImportOutcome], None]
@@ -135,7 +135,7 @@ class FolderImport:
         except DocumentRejected as error:
             return self._rejected(path, error)
         self._not_indexed += outcome.passages
-        if self._not_indexed >= _COMMIT_EVERY_PASSAGES:
+        if self._not_indexed >= COMMIT_EVERY_PASSAGES:
             self._importer.catch_up(self._catalog)
             self._not_indexed = 0
         return outcome

@@ -17,7 +17,7 @@ from pathlib import Path
 from .errors import LibraryBusy, LibraryStorageFailed
 
 _LOOK_SECONDS = 0.05
-_STAYS_SECONDS = 30.0
+STAYS_SECONDS = 30.0
 _LEAVING_SECONDS = 5.0
 
 
@@ -28,10 +28,18 @@ class WriterPlace:
     take as long as a merge.
     """
 
-    def __init__(self, store: Path, *, stays: Callable[[], bool], finish: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: Path,
+        *,
+        stays: Callable[[], bool],
+        finish: Callable[[], None],
+        stays_seconds: float = STAYS_SECONDS,
+    ) -> None:
         self._store = store
         self._stays = stays
         self._finish = finish
+        self._stays_seconds = stays_seconds
         self._turn = threading.RLock()
         self._depth = 0
         self._held: int | None = None
@@ -101,7 +109,7 @@ class WriterPlace:
 
     def _is_kept(self) -> bool:
         """Leave the place if it is time to; says whether it is still held."""
-        if self._held is not None and (self._is_awaited() or time.monotonic() - self._used > _STAYS_SECONDS):
+        if self._held is not None and (self._is_awaited() or time.monotonic() - self._used > self._stays_seconds):
             self.leave()
         self._watched = self._held is not None
         return self._watched

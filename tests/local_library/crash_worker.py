@@ -8,14 +8,16 @@ beside the store.
 import os
 import random
 import sys
+from functools import partial
 from pathlib import Path
 
-from local_library import DomainLibrary
+from local_library import DomainLibrary, folders
 from local_library.extraction.reading import read
 from local_library.records import ExtractedText
 
 DOCUMENTS = 6
 FILLER = "Filler. " * 60
+GUEST = b"Quastenflosser treffen Nebelkraehen. "
 
 
 class InProcess:
@@ -39,24 +41,64 @@ def content_of(name: int, version: int) -> bytes:
 def work(store: Path, seed: int, opened: int) -> None:
     choose = random.Random(seed)  # noqa: S311 - any order will do
     acknowledged = os.open(store.parent / "acknowledged", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    folders.COMMIT_EVERY_PASSAGES = 6
     library = DomainLibrary(store, extractor=InProcess())
     os.write(opened, b"!")
+    note = partial(_note, acknowledged)
     version = seed * 1_000
     while True:
         version += 1
         name = choose.randrange(DOCUMENTS)
-        path = f"/documents/{name}.md"
-        kind = choose.choices(["import", "remove", "rebuild", "compact"], [10, 4, 2, 1])[0]
-        os.write(acknowledged, f"begin {kind} {name} {version}\n".encode())
-        if kind == "import":
-            library.import_bytes(path, content_of(name, version))
-        elif kind == "remove" and any(one.path == path for one in library.list()):
-            library.remove(path)
-        elif kind == "rebuild":
-            library.rebuild_index()
-        elif kind == "compact":
-            library.compact()
-        os.write(acknowledged, f"done {kind} {name} {version}\n".encode())
+        kind = choose.choices(list(OPERATIONS), [8, 3, 4, 2, 1, 2])[0]
+        note("begin", kind, name, version)
+        OPERATIONS[kind](library, name, version)
+        note("done", kind, name, version)
+
+
+def _note(file: int, step: str, kind: str, name: int, version: int) -> None:
+    os.write(file, f"{step} {kind} {name} {version}\n".encode())
+
+
+def _path_of(name: int) -> str:
+    return f"/documents/{name}.md"
+
+
+def _import(library: DomainLibrary, name: int, version: int) -> None:
+    library.import_bytes(_path_of(name), content_of(name, version))
+
+
+def _import_many(library: DomainLibrary, name: int, version: int) -> None:
+    """All documents at once, with more than one commit of the index."""
+    library.import_many((_path_of(one), content_of(one, version)) for one in range(DOCUMENTS))
+
+
+def _remove(library: DomainLibrary, name: int, version: int) -> None:
+    if any(one.path == _path_of(name) for one in library.list()):
+        library.remove(_path_of(name))
+
+
+def _rebuild(library: DomainLibrary, name: int, version: int) -> None:
+    library.rebuild_index()
+
+
+def _compact(library: DomainLibrary, name: int, version: int) -> None:
+    library.compact()
+
+
+def _be_guest(library: DomainLibrary, name: int, version: int) -> None:
+    """Another owner comes and is forgotten."""
+    library.import_bytes("/guest.md", GUEST * 20, owner_id="guest")
+    library.erase_owner("guest")
+
+
+OPERATIONS = {
+    "import": _import,
+    "many": _import_many,
+    "remove": _remove,
+    "rebuild": _rebuild,
+    "compact": _compact,
+    "guest": _be_guest,
+}
 
 
 def main() -> None:
