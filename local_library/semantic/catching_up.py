@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import LibraryBusy
 from ..records import Passage
 from ..workspace import Workspace
+from .embedded_text import embedded_text
 from .embedding import checked_vectors
 from .entries import VectorEntry, space_of
 from .vector_store import OwnerVectorStore
@@ -177,14 +178,9 @@ class VectorCatchUp:
         return self._workspace.vectors
 
 
-def embedded_text(passage: Passage) -> str:
-    """What is embedded of a passage: its title, its headings and its text. Another choice needs another layout."""
-    return "\n".join((passage.title, *passage.chunk.heading_path, passage.chunk.text))
-
-
 def _entry(passage: Passage) -> VectorEntry:
     chunk = passage.chunk
     return VectorEntry(passage.passage_id, passage.document_id, chunk.chunk_id, chunk.source_content_hash)
 
 
-__all__ = ["Progress", "VectorCatchUp", "embedded_text"]
+__all__ = ["Progress", "VectorCatchUp"]

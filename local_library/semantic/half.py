@@ -79,7 +79,7 @@ class SemanticHalf:
         questions: Sequence[str] = (),
         false_accepts: float = FALSE_ACCEPTS,
     ) -> float:
-        """The ``similarity_floor`` that lets in ``false_accepts`` of ``questions``, which these documents cannot answer.
+        """The ``similarity_floor`` that lets in ``false_accepts`` of ``questions``, which nothing here answers.
 
         Without ``questions``, everyday ones in many languages. Raises `EmbedderNotUsable` without an embedder and
         `ValueError` without vectors.

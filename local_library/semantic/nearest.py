@@ -151,12 +151,12 @@ def _graph_file(folder: Path, state: VectorState) -> tuple[Path | None, int]:
 
 
 def _empty_graph(dimensions: int) -> Any:
-    from usearch.index import Index, MetricKind, ScalarKind
+    from usearch.index import Index
 
     return Index(
         ndim=dimensions,
-        metric=MetricKind.Cos,
-        dtype=ScalarKind.I8,
+        metric="cos",
+        dtype="i8",
         connectivity=_CONNECTIVITY,
         expansion_add=_EXPANSION_ADD,
         expansion_search=_EXPANSION_SEARCH,

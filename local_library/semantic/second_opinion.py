@@ -10,6 +10,7 @@ from ..outline import locator_for
 from ..records import FoundPassage, Passage
 from ..retriever import LibraryRetriever
 from ..tokens import terms
+from .embedded_text import embedded_text
 from .embedding import checked_vectors
 from .entries import VectorHit, space_of
 from .vector_store import OwnerVectorStore
@@ -22,6 +23,8 @@ GATE = 0.2
 
 LONGEST_QUESTION_TOKENS = 30
 DEFAULT_SIMILARITY_FLOOR = 0.5
+WORDS_WEIGHT = 0.3
+"""What a passage gains that holds all words of the question: meaning and words together tell more than either."""
 
 _LOGGER = logging.getLogger(__name__)
 _CANDIDATES = 24
@@ -32,7 +35,10 @@ _REST_SECONDS = 30.0
 
 
 class SecondOpinion:
-    """A retriever that asks another one first. Passages below ``floor`` are never returned. Thread-safe.
+    """A retriever that asks another one first. Thread-safe.
+
+    A passage is judged by its similarity and a part of the share of the question's words that it holds; what stays
+    below ``floor`` is never returned.
 
     An embedder that fails, or takes longer than a second for a question, is left alone for half a minute: the search
     answers by words, and the log says why. The caller's deadline covers the time until then.
@@ -54,6 +60,7 @@ class SecondOpinion:
         self._embedder = embedder
         own = getattr(embedder, "similarity_floor", DEFAULT_SIMILARITY_FLOOR)
         self._floor = float(own) if floor is None else floor
+        self._load: Callable[[], None] = getattr(embedder, "load", lambda: None)
         self._gate = gate
         self._keep_alike = keep_alike
         self._clock = clock
@@ -80,9 +87,13 @@ class SecondOpinion:
         except Exception as error:
             self._rest(f"failed ({type(error).__name__})", error)
             return found
-        near = [hit for hit in hits if hit.similarity >= self._floor]
+        near = [hit for hit in hits if hit.similarity + WORDS_WEIGHT >= self._floor]
         only = document_ids is not None and len(document_ids) == 1
-        meant = self._kept(catalog, owner_id, near, found, limit, limit if only else per_document)
+        judged = self._judged(catalog, owner_id, query, near, _scale(found))
+        known = {one.passage.passage_id for one in found}
+        meant = self._chosen(
+            [one for one in judged if one.passage.passage_id not in known], limit if only else per_document
+        )
         return sorted((*meant, *found), key=lambda one: -one.score)[:limit]
 
     def _is_asked(self, owner_id: str, query: str, found: Sequence[FoundPassage]) -> bool:
@@ -94,6 +105,7 @@ class SecondOpinion:
         )
 
     def _hits(self, owner_id: str, query: str, document_ids: Collection[str] | None) -> list[VectorHit]:
+        self._load()  # its time is no sign that the next question will wait
         began = self._clock()
         vector = checked_vectors(self._embedder, [query], query=True)[0]
         took = self._clock() - began
@@ -101,44 +113,42 @@ class SecondOpinion:
             self._rest(f"took {took:.1f} s for a question", None)
         return self._vectors.search(owner_id, space_of(self._embedder), vector, _CANDIDATES, document_ids=document_ids)
 
-    def _kept(
-        self,
-        catalog: Catalog,
-        owner_id: str,
-        near: Sequence[VectorHit],
-        found: Sequence[FoundPassage],
-        limit: int,
-        per_document: int,
+    def _judged(
+        self, catalog: Catalog, owner_id: str, query: str, near: Sequence[VectorHit], scale: float
     ) -> list[FoundPassage]:
+        """The passages that reach the floor, best first."""
         stored = catalog.passages(owner_id, [hit.passage_id for hit in near]) if near else {}
-        scale = _scale(found)
-        known = {one.passage.passage_id for one in found}
-        taken: dict[str, int] = {}
-        kept: list[FoundPassage] = []
-        for hit in near:
-            passage = stored.get(hit.passage_id)
-            if passage is None or hit.passage_id in known or taken.get(passage.document_id, 0) >= per_document:
-                continue
-            if not self._keep_alike and any(_are_alike(passage, one.passage) for one in kept):
-                continue
-            taken[passage.document_id] = taken.get(passage.document_id, 0) + 1
-            kept.append(self._found(passage, hit, scale))
-            if len(kept) == limit:
-                break
-        return kept
+        judged = [
+            self._found(stored[hit.passage_id], hit.similarity, _words_held(query, stored[hit.passage_id]), scale)
+            for hit in near
+            if hit.passage_id in stored
+        ]
+        return sorted((one for one in judged if one.relevance >= self._floor), key=lambda one: -one.relevance)
 
-    def _found(self, passage: Passage, hit: VectorHit, scale: float) -> FoundPassage:
+    def _found(self, passage: Passage, similarity: float, covered: float, scale: float) -> FoundPassage:
         chunk = passage.chunk
+        relevance = similarity + WORDS_WEIGHT * covered
         return FoundPassage(
             passage=passage,
-            score=hit.similarity * scale,
-            coverage=0.0,
-            relevance=hit.similarity,
+            score=relevance * scale,
+            coverage=covered,
+            relevance=relevance,
             text=chunk.text,
             locator=locator_for(passage.path, chunk.heading_path, chunk.place, passage.title),
-            similarity=hit.similarity,
+            similarity=similarity,
             embedder_id=self._embedder.embedder_id,
         )
+
+    def _chosen(self, judged: Sequence[FoundPassage], per_document: int) -> list[FoundPassage]:
+        """No more than ``per_document`` passages of a document, and one of those that say the same."""
+        kept: list[FoundPassage] = []
+        for one in judged:
+            of_document = sum(other.passage.document_id == one.passage.document_id for other in kept)
+            if of_document < per_document and (
+                self._keep_alike or not any(_are_alike(one.passage, other.passage) for other in kept)
+            ):
+                kept.append(one)
+        return kept
 
     def _rest(self, problem: str, error: Exception | None) -> None:
         self._rests_until = self._clock() + _REST_SECONDS
@@ -158,8 +168,20 @@ def _tokens(query: str) -> int:
     return spaced + (sum(term.unspaced and len(term.word) == 1 for term in found) + 1) // 2
 
 
+def _words_held(query: str, passage: Passage) -> float:
+    """The share, 0..1, of the question's telling words that stand in the passage."""
+    wanted = _telling(query, passage.language)
+    return len(wanted & _telling(embedded_text(passage), passage.language)) / len(wanted) if wanted else 0.0
+
+
+def _telling(text: str, language: str) -> frozenset[str]:
+    """Stems of words; of an unspaced script pairs, since single characters stand everywhere."""
+    found = terms(text, language)
+    return frozenset(term.token for term in found if not term.stop and not (term.unspaced and len(term.word) == 1))
+
+
 def _scale(found: Sequence[FoundPassage]) -> float:
-    """What a similarity is multiplied by, so that it ranks as the same share of the question's words would."""
+    """What a relevance is multiplied by, so that it ranks as the same share of the question's words would."""
     if not found:
         return 1.0
     return max(one.score / max(one.coverage, _LEAST_COVERAGE) for one in found)
