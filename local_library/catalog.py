@@ -65,6 +65,11 @@ class Catalog:
         rows = self._connection.execute(f"{_DOCUMENTS} AND d.document_id IN ({marks})", (owner_id, *wanted))
         return {row["document_id"]: _document(row) for row in rows}
 
+    def passage(self, owner_id: str, passage_id: int) -> Passage | None:
+        """A current passage; None for one that a newer version replaced."""
+        row = self._connection.execute(f"{_PASSAGES_BY_ID} AND p.passage_id = ?", (owner_id, passage_id)).fetchone()
+        return _passage(row) if row else None
+
     def passages(self, owner_id: str, passage_ids: Sequence[int]) -> dict[int, Passage]:
         """The current passages among ``passage_ids``; what a newer version replaced is not among them."""
         marks = ",".join("?" * len(passage_ids))

@@ -120,7 +120,9 @@ def folded_han(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _traditional() -> re.Pattern[str]:
-    return re.compile(f"[{''.join(map(chr, _simplified()))}]")
+    """Finds any character that may need folding; those beyond the basic plane apart, since one set of all is slow."""
+    basic = "".join(chr(mark) for mark in _simplified() if mark < 0x10000)
+    return re.compile(f"[{basic}]|[\U00020000-\U0003ffff]")
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from .languages import UNSPACED_STOP
 from .lexical_index import WeightedTerm
-from .tokens import Held, Term, grams, sound, sounds, stem, telling_grams, terms
+from .tokens import Held, Term, clusters, grams, sound, sounds, stem, telling_grams, terms
 
 Frequency = Callable[[str, str], int]
 
@@ -33,6 +33,7 @@ class QueryWord:
     word: str
     tokens: tuple[str, ...]
     weight: float
+    unspaced: bool = False
     joined: tuple[str, ...] = ()
 
 
@@ -62,16 +63,17 @@ def planned(query: str, languages: Sequence[str], frequency: Frequency, passages
     noise += [("phon", code) for code in sounds(plain)]
     head = [("head", token) for term in content for token in forms[term.word]]
     wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *_within(head, frequency, HEAD_POSTINGS))
-    words = tuple(
-        QueryWord(word, tokens, _weight(_weighed(word, tokens), frequency, passages), _joined(word, plain))
-        for word, tokens in _asked(content, forms).items()
-    )
+    asked = _asked(content, forms)
+    words = tuple(_query_word(word, asked[word], plain, frequency, passages) for word in asked)
     return QueryPlan(wanted, words)
 
 
-def _weighed(word: str, tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """The forms whose frequency counts: of a character of an unspaced script the character itself."""
-    return (word,) if len(word) == 1 and len(tokens) > 1 else tokens
+def _query_word(
+    word: str, tokens: tuple[str, ...], plain: Sequence[str], frequency: Frequency, passages: int
+) -> QueryWord:
+    unspaced = word not in plain
+    counted = (word,) if unspaced else tokens  # of a character of an unspaced script the character itself
+    return QueryWord(word, tokens, _weight(counted, frequency, passages), unspaced, _joined(word, plain))
 
 
 def _joined(word: str, plain: Sequence[str]) -> tuple[str, ...]:
@@ -82,14 +84,12 @@ def _joined(word: str, plain: Sequence[str]) -> tuple[str, ...]:
 def _asked(content: Sequence[Term], forms: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """The words asked about. A character of an unspaced script is answered by a pair that it is part of."""
     asked = {term.word: forms[term.word] for term in content if not term.unspaced}
-    unspaced = [term for term in content if term.unspaced]
-    pairs = [term.word for term in unspaced if len(term.word) > 1]
-    for mark in dict.fromkeys("".join(pairs)):
-        around = tuple(pair for pair in pairs if mark in pair)
+    unspaced = [term.word for term in content if term.unspaced]
+    pairs = {word: marks for word in unspaced if len(marks := clusters(word)) > 1}
+    for mark in dict.fromkeys(mark for marks in pairs.values() for mark in marks):
         if mark not in UNSPACED_STOP:
-            asked[mark] = around
-    asked |= {term.word: (term.word,) for term in unspaced if len(term.word) == 1 and not pairs}
-    return asked
+            asked[mark] = tuple(word for word, marks in pairs.items() if mark in marks)
+    return asked if pairs else asked | {word: (word,) for word in unspaced}
 
 
 def coverage(plan: QueryPlan, passage: Held, enough: float = 1.0) -> float:
@@ -101,7 +101,7 @@ def coverage(plan: QueryPlan, passage: Held, enough: float = 1.0) -> float:
     total = plan.weight
     if not total:
         return 0.0
-    missing = [word for word in plan.words if passage.tokens.isdisjoint(word.tokens)]
+    missing = [word for word in plan.words if not passage.holds(word.tokens, unspaced=word.unspaced)]
     lacking = sum(word.weight for word in missing)
     exact = 1.0 - lacking / total
     if exact >= enough or exact + _MISHEARD_CREDIT * lacking / total < enough:

@@ -1,13 +1,14 @@
 """Finds passages: plan the query, ask the index, keep what really answers."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from .catalog import Catalog
 from .lexical_index import IndexHit, IndexView, LexicalIndex
 from .matching import QueryPlan, coverage, named_in, planned, relevance, score_share
 from .outline import locator_for
 from .records import FoundPassage, Passage
-from .tokens import held
+from .tokens import Held
 
 FLOOR = 0.6
 """The least relevance of an answer. Below it the documents do not say; docs/library.md has the measured rates."""
@@ -51,7 +52,7 @@ class LibraryRetriever:
         full: frozenset[str] = frozenset()
         for _ in range(_ROUNDS):
             hits = view.search(plan.wanted, wanted, document_ids=document_ids, without=full)
-            choice.consider(hits, catalog.passages(owner_id, [hit.passage_id for hit in hits]))
+            choice.consider(hits, partial(catalog.passage, owner_id))
             if choice.is_done or len(hits) < wanted or choice.full <= full:
                 break
             full = choice.full
@@ -93,12 +94,15 @@ class _Choice:
         """The documents of which no further passage is taken."""
         return frozenset(one for one, count in self._taken.items() if count >= self._per_document)
 
-    def consider(self, hits: Sequence[IndexHit], stored: dict[int, Passage]) -> None:
-        """Keep what answers among ``hits``, best first, until there is enough or too many were none."""
+    def consider(self, hits: Sequence[IndexHit], stored: Callable[[int], Passage | None]) -> None:
+        """Keep what answers among ``hits``, best first, until there is enough or too many were none.
+
+        Most passages are never considered, so each is read when its turn comes.
+        """
         for hit in hits:
             if self.is_done or self._rejected >= _MOST_REJECTED:
                 return
-            passage = stored.get(hit.passage_id)
+            passage = stored(hit.passage_id)
             if passage is not None and self._has_room(passage):
                 self._judge(passage, hit.score, score_share(self._plan, hit.score))
 
@@ -109,7 +113,7 @@ class _Choice:
     def _judge(self, passage: Passage, score: float, share: float) -> None:
         needed = self._floor - relevance(0.0, share) if self._judged < _MISHEARD_JUDGED else 0.0
         self._judged += 1
-        covered = coverage(self._plan, held(searched_text(passage), passage.language), enough=needed)
+        covered = coverage(self._plan, Held(searched_text(passage), passage.language), enough=needed)
         worth = relevance(covered, share)
         if worth < self._floor or (not self._keep_alike and self._is_repeated(passage.chunk.text)):
             self._rejected += 1

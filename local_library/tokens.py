@@ -6,11 +6,10 @@ Thai, Lao, Khmer, Burmese) give single characters and pairs. Grams and sounds fi
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise, repeat
-from operator import add
 
 import jellyfish
 import regex
@@ -72,27 +71,34 @@ def terms(text: str, language: str | None = None) -> list[Term]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
 class Held:
-    """The distinct tokens and telling words of a passage, as an answer is judged by them."""
+    """What a passage holds, as an answer is judged by it. Each part is made when it is first asked for."""
 
-    tokens: frozenset[str]
-    words: frozenset[str]
+    def __init__(self, text: str, language: str) -> None:
+        self._plain = normalized(text)
+        self._language = language
 
+    def holds(self, tokens: Iterable[str], *, unspaced: bool) -> bool:
+        """Whether one of ``tokens`` stands in the passage; those of an unspaced script are parts of its text."""
+        if unspaced:
+            return any(token in self._plain for token in tokens)
+        return not self._stems.isdisjoint(tokens)
 
-def held(text: str, language: str) -> Held:
-    """The distinct tokens of ``text``, and its words that are no function words."""
-    tokens: set[str] = set()
-    words: set[str] = set()
-    for run, is_unspaced in _runs(normalized(text)):
-        if is_unspaced:
-            clusters = _clusters(run)
-            tokens.update(clusters)
-            tokens.update(map(add, clusters, clusters[1:]))
-        else:
-            words.add(run)
-    tokens.update(map(stem, words, repeat(language)))
-    return Held(frozenset(tokens), frozenset(words - STOP_WORDS))
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words that are no function words, without those of unspaced scripts."""
+        return self._every_word - STOP_WORDS
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        return frozenset(map(stem, self._every_word, repeat(self._language)))
+
+    @cached_property
+    def _every_word(self) -> frozenset[str]:
+        spaced = _spaced_words(self._plain)
+        if spaced is None:
+            return frozenset(run for run, is_unspaced in _runs(self._plain) if not is_unspaced)
+        return frozenset(spaced)
 
 
 def analysis(text: str, language: str | None = None) -> Analysis:
@@ -178,16 +184,16 @@ def sound(word: str) -> str:
     return str(jellyfish.metaphone(word)).replace(" ", "") if is_latin else ""
 
 
-def _clusters(run: str) -> list[str]:
+def clusters(run: str) -> list[str]:
     """The characters of a run with their marks; where no marks can be, character by character is much faster."""
     return list(run) if _IDEOGRAPHS_AND_KANA.fullmatch(run) else _CLUSTER.findall(run)
 
 
 def _unspaced_terms(run: str) -> list[Term]:
-    clusters = _clusters(run)
-    pairs = [left + right for left, right in pairwise(clusters)]
-    alone = len(clusters) == 1
-    singles = [Term(mark, mark, not alone or mark in UNSPACED_STOP, unspaced=True) for mark in clusters]
+    marks = clusters(run)
+    pairs = [left + right for left, right in pairwise(marks)]
+    alone = len(marks) == 1
+    singles = [Term(mark, mark, not alone or mark in UNSPACED_STOP, unspaced=True) for mark in marks]
     return singles + [Term(pair, pair, pair in UNSPACED_STOP, unspaced=True) for pair in pairs]
 
 
@@ -207,8 +213,8 @@ __all__ = [
     "Held",
     "Term",
     "analysis",
+    "clusters",
     "grams",
-    "held",
     "normalized",
     "sound",
     "sounds",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local_library.languages import detected_language, folded_han
-from local_library.tokens import analysis, grams, held, normalized, sounds, terms
+from local_library.tokens import Held, analysis, grams, normalized, sounds, terms
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,16 @@ def test_korean_words_give_pairs() -> None:
     assert set(grams("휴가는")) & set(grams("휴가"))
 
 
-@given(st.text(max_size=200))
-def test_any_text_is_cut_alike_by_all_three_ways(text: str) -> None:
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_text_is_cut_alike_by_all_three_ways(text: str, other: str) -> None:
     """Index, query and judgement see the same tokens, whatever the text holds."""
-    body = [term.token for term in terms(text, "english")]
+    found = terms(text, "english")
+    body = [term.token for term in found]
     assert analysis(text, "english").body.split() == body
-    assert held(text, "english").tokens == frozenset(body)
+    assert all(Held(text, "english").holds([term.token], unspaced=term.unspaced) for term in found)
+    spaced = {term.token for term in found if not term.unspaced}
+    for term in terms(other, "english"):
+        assert term.unspaced or Held(text, "english").holds([term.token], unspaced=False) == (term.token in spaced)
     assert not any(" " in token or not token for token in body)
 
 
