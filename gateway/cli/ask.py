@@ -11,6 +11,7 @@ import click
 from ..conversation import Turn, conversation
 from .complaint import Complaint
 from .local_gateway import local_gateway, run
+from .slow import patient_answer
 
 
 @click.command()
@@ -29,7 +30,7 @@ def ask(question: str, library: Path, as_json: bool) -> None:
 
 async def _ask(question: str, library: Path, *, as_json: bool) -> int:
     async with local_gateway(library) as gateway, conversation(gateway.url) as talk:
-        turn = await talk.answer(question)
+        turn = await patient_answer(talk, question)
     if as_json:
         click.echo(json.dumps(asdict(turn), ensure_ascii=False, indent=2))
     else:

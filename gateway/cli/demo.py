@@ -11,6 +11,7 @@ from rich.markup import escape
 from ..conversation import Conversation, Turn, conversation
 from .complaint import Complaint
 from .local_gateway import local_gateway, run
+from .slow import tell_if_slow
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "examples" / "handbook"
 
@@ -54,15 +55,17 @@ async def _demo(documents: Path) -> int:
         console.print(f"Gateway at [bold]{gateway.url}[/bold], documents from [bold]{documents.name}/[/bold]")
         console.print("The voice is Earpiece's embedded model: it quotes what it finds, and is no language model.\n")
         async with conversation(gateway.url) as talk:
-            passed = [await _ask(console, talk, expectation) for expectation in QUESTIONS]
+            passed = [await ask_and_print(console, talk, expectation) for expectation in QUESTIONS]
     console.print("All three as expected." if all(passed) else "[red]Not all answers were as expected.[/red]")
     return 0 if all(passed) else 1
 
 
-async def _ask(console: Console, talk: Conversation, expectation: Expectation) -> bool:
+async def ask_and_print(console: Console, talk: Conversation, expectation: Expectation) -> bool:
+    """Ask, print what happens, and say whether the answer came from the document that was expected."""
     turn = Turn(expectation.question)
     console.print(f"[bold]You[/bold]        {escape(turn.question)}")
     async for event in talk.ask(turn):
+        tell_if_slow(event, turn)
         if event["type"] == "knowledge.started":
             console.print(f"[dim]tool call  knowledge(query={escape(repr(turn.query))})[/dim]")
         elif event["type"] == "knowledge.completed":
