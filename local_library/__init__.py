@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .errors import (
         DocumentNotFound,
         DocumentRejected,
+        EmbedderNotUsable,
         FolderNotUsable,
         LibraryBusy,
         LibraryDamaged,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .extraction.limited import ReadingLimits
     from .importing import LibraryLimits
     from .library import DomainLibrary, default_store
+    from .ports import Embedder
     from .provider import LocalDomainKnowledgeProvider
     from .reconcile import Drift, Evidence
     from .records import (
@@ -34,18 +36,23 @@ if TYPE_CHECKING:
         ReadText,
         Removal,
     )
+    from .semantic.choosing import embedder_named
+    from .semantic.sentence_encoder import OfflineEmbedder
     from .status import DocumentStatus, Status
 
 _HOMES = {
-    ".errors": "DocumentNotFound DocumentRejected FolderNotUsable LibraryBusy LibraryDamaged LibraryError LibraryFull "
-    "LibraryStorageFailed",
+    ".errors": "DocumentNotFound DocumentRejected EmbedderNotUsable FolderNotUsable LibraryBusy LibraryDamaged "
+    "LibraryError LibraryFull LibraryStorageFailed",
     ".extraction.limited": "ReadingLimits",
     ".importing": "LibraryLimits",
     ".library": "DomainLibrary default_store",
+    ".ports": "Embedder",
     ".provider": "LocalDomainKnowledgeProvider",
     ".reconcile": "Drift Evidence",
     ".records": "DocumentInfo DocumentPage FoundPassage Heading ImportOutcome ImportStatus Problem QuarantinedFile "
     "ReadText Removal",
+    ".semantic.choosing": "embedder_named",
+    ".semantic.sentence_encoder": "OfflineEmbedder",
     ".status": "DocumentStatus Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -58,6 +65,8 @@ __all__ = [
     "DocumentStatus",
     "DomainLibrary",
     "Drift",
+    "Embedder",
+    "EmbedderNotUsable",
     "Evidence",
     "FolderNotUsable",
     "FoundPassage",
@@ -71,6 +80,7 @@ __all__ = [
     "LibraryLimits",
     "LibraryStorageFailed",
     "LocalDomainKnowledgeProvider",
+    "OfflineEmbedder",
     "Problem",
     "QuarantinedFile",
     "ReadText",
@@ -78,6 +88,7 @@ __all__ = [
     "Removal",
     "Status",
     "default_store",
+    "embedder_named",
 ]
 
 
