@@ -24,7 +24,6 @@ EXTRAS = {
     "watch": "watchfiles",
     "terminal": "textual",
     "audio": "sounddevice",
-    "desktop": "webview",
 }
 
 

@@ -11,7 +11,7 @@ import platformdirs
 from ..application import GatewayApplication, create_gateway_application
 from ..settings import GatewaySettings
 from .complaint import Complaint
-from .desktop_window import Window, browser_window, chromium_browser, webview_window
+from .desktop_window import Window, browser_window, chromium_browser
 from .local_gateway import checked_folder, run
 from .running import running
 
@@ -20,29 +20,26 @@ from .running import running
 @click.option("--library", type=click.Path(path_type=Path), help="A folder of documents; without it your own library.")
 @click.option("--upstream", help="The realtime model, a ws:// or wss:// address; without it the embedded model.")
 @click.option("--port", type=int, default=0, help="The gateway's port; a free one by default.")
-@click.option(
-    "--window",
-    type=click.Choice(["auto", "browser", "webview"]),
-    default="auto",
-    help="A Chromium browser without its bars, or pywebview; auto takes the first that is there.",
-)
-def desktop(library: Path | None, upstream: str | None, port: int, window: str) -> None:
-    """Open the page in a window of its own. Closing the window ends the gateway, and the other way round."""
+def desktop(library: Path | None, upstream: str | None, port: int) -> None:
+    """Open the page in a window of its own. Closing the window ends the gateway, and the other way round.
+
+    It needs Chromium, Chrome, Edge or Brave.
+    """
     settings = GatewaySettings.from_environment(port=port, upstream=upstream, domain_library=True, drain_seconds=1.0)
-    opener = _opener(window)
+    opener = _opener()
     folder = checked_folder(library) if library else None
     sys.exit(run(_desktop(create_gateway_application(library=folder, settings=settings), opener)))
 
 
-def _opener(window: str) -> Window:
-    browser = chromium_browser() if window in ("auto", "browser") else None
-    if browser is not None:
-        profile = Path(platformdirs.user_data_dir("earpiece")) / "desktop"
-        flags = os.environ.get("EARPIECE_BROWSER_FLAGS", "").split()
-        return browser_window(browser, profile, flags)
-    if window == "browser":
-        raise Complaint("no Chromium, Chrome, Edge or Brave was found. Install one, or try --window webview.")
-    return webview_window()
+def _opener() -> Window:
+    browser = chromium_browser()
+    if browser is None:
+        raise Complaint(
+            "a window needs Chromium, Chrome, Edge or Brave, and none was found. "
+            "The page itself opens in any browser: earpiece serve"
+        )
+    profile = Path(platformdirs.user_data_dir("earpiece")) / "desktop"
+    return browser_window(browser, profile, os.environ.get("EARPIECE_BROWSER_FLAGS", "").split())
 
 
 async def _desktop(application: GatewayApplication, window: Window) -> int:

@@ -1,15 +1,11 @@
-"""A window without an address bar: a Chromium browser in its application mode, or pywebview."""
+"""A window without an address bar: a Chromium browser in its application mode."""
 
 import asyncio
-import importlib.util
 import json
 import shutil
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
-
-from .complaint import Complaint
 
 Window = Callable[[str], Awaitable[asyncio.subprocess.Process]]
 """Opens a window on an address; the process ends when the window is closed."""
@@ -22,10 +18,6 @@ _PLACES = (
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
     "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
-)
-_WEBVIEW = (
-    "import sys, webview; webview.create_window('Earpiece', sys.argv[1], width=1180, height=780); "
-    "webview.start(private_mode=False)"
 )
 
 
@@ -70,20 +62,6 @@ def allow_microphone(profile: Path, url: str) -> None:
     preferences.write_text(json.dumps(settings), encoding="utf-8")
 
 
-def webview_window() -> Window:
-    """A window of pywebview, in a process of its own. Raises `Complaint` where it is not installed."""
-    if importlib.util.find_spec("webview") is None:
-        raise Complaint(
-            "a window needs Chromium, Chrome, Edge or Brave, or the 'pywebview' package: "
-            "pip install 'earpiece[desktop]'. The page itself opens in any browser: earpiece serve"
-        )
-
-    async def open_window(url: str) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(sys.executable, "-c", _WEBVIEW, url)
-
-    return open_window
-
-
 def _read(preferences: Path) -> dict[str, Any]:
     try:
         settings = json.loads(preferences.read_text(encoding="utf-8"))
@@ -92,4 +70,4 @@ def _read(preferences: Path) -> dict[str, Any]:
     return settings if isinstance(settings, dict) else {}
 
 
-__all__ = ["Window", "allow_microphone", "browser_window", "chromium_browser", "webview_window"]
+__all__ = ["Window", "allow_microphone", "browser_window", "chromium_browser"]

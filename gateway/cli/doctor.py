@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ..diagnosis import Finding, extra_findings, port_finding, python_finding, shadow_findings, voice_finding
 from ..settings import GatewaySettings, InvalidSetting
+from .desktop_window import chromium_browser
 from .sound.devices import Kind, chosen, devices
 from .sound.problem import SoundProblem
 from .sound.quiet import quiet_libraries
@@ -40,8 +41,17 @@ def _findings() -> Iterator[Finding]:
     yield from shadow_findings([".", *sys.path], Path(__file__).resolve().parents[2])
     yield from _settings_findings()
     yield voice_finding()
+    yield _window_finding()
     yield from extra_findings()
     yield from _sound_findings()
+
+
+def _window_finding() -> Finding:
+    """Say which browser `earpiece desktop` would open its window with."""
+    browser = chromium_browser()
+    if browser is None:
+        return Finding("window", "missing", "earpiece desktop needs Chromium, Chrome, Edge or Brave")
+    return Finding("window", "fine", f"{browser} (earpiece desktop)")
 
 
 def _sound_findings() -> Iterator[Finding]:

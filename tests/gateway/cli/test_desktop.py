@@ -13,7 +13,9 @@ import numpy
 import pytest
 from playwright.async_api import Page, async_playwright
 
+from gateway.cli.complaint import Complaint
 from gateway.cli.desktop_window import allow_microphone
+from gateway.cli.root import earpiece
 from tests.gateway.cli.attached import attached
 from tests.gateway.cli.virtual_screen import picture, virtual_screen
 from tests.gateway.web.browser import HANDBOOK, ask, installed, text_of, turn
@@ -100,3 +102,10 @@ def test_only_the_page_of_this_gateway_may_use_the_microphone(tmp_path: Path) ->
     allowed = settings["profile"]["content_settings"]["exceptions"]["media_stream_mic"]
     assert list(allowed) == ["http://127.0.0.1:2,*"]
     assert settings["browser"] == {"theme": 1}
+
+
+def test_without_a_browser_for_it_one_sentence_says_what_a_window_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No gateway is started for a window that cannot open; the page in any other browser is the way on."""
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(Complaint, match=r"needs Chromium, Chrome, Edge or Brave.* earpiece serve"):
+        earpiece.main(["desktop"], standalone_mode=False)

@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -65,3 +66,12 @@ def test_a_wrong_setting_is_one_finding() -> None:
     status, said = diagnosed(EARPIECE_TIMEOUT_SECONDS="soon")
     assert status == 1
     assert "EARPIECE_TIMEOUT_SECONDS" in said
+
+
+def test_the_browser_of_the_desktop_window_is_named(tmp_path: Path) -> None:
+    """Or which ones would do, where there is none."""
+    chromium = tmp_path / "chromium"
+    chromium.write_text("#!/bin/sh\n")
+    chromium.chmod(0o755)
+    assert f"{chromium} (earpiece desktop)" in diagnosed(PATH=str(tmp_path))[1]
+    assert "earpiece desktop needs Chromium, Chrome, Edge or Brave" in diagnosed(PATH="")[1]
