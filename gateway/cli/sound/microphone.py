@@ -69,7 +69,7 @@ class Microphone:
             await woken.wait()
             woken.clear()
             for piece in pieces.take_all():
-                self._on_piece(resampling.feed(_mono(piece, form.channels)))
+                self._on_piece(resampling.feed(mono(piece, form.channels)))
 
     async def _watch(self, heartbeat: Heartbeat) -> None:
         await heartbeat.lost()
@@ -77,7 +77,8 @@ class Microphone:
         self._on_lost(LOST)
 
 
-def _mono(pcm: bytes, channels: int) -> bytes:
+def mono(pcm: bytes, channels: int) -> bytes:
+    """Return one channel of 16-bit samples out of interleaved ones."""
     if channels == 1:
         return pcm
     import numpy
@@ -85,4 +86,4 @@ def _mono(pcm: bytes, channels: int) -> bytes:
     return bytes(numpy.frombuffer(pcm, dtype="<i2").reshape(-1, channels).mean(axis=1).astype("<i2").tobytes())
 
 
-__all__ = ["LOST", "Microphone"]
+__all__ = ["LOST", "Microphone", "mono"]

@@ -47,7 +47,7 @@ class Speaker:
         def asked(data: Any, frames: int, time: Any, status: Any) -> None:
             heartbeat.beat()
             was_sounding = self._playback.sounding
-            data[:] = _on_channels(self._playback.take(frames), len(data) // (2 * frames))
+            data[:] = on_channels(self._playback.take(frames), len(data) // (2 * frames))
             if was_sounding and not self._playback.sounding and not loop.is_closed():
                 loop.call_soon_threadsafe(self._show)
 
@@ -106,7 +106,8 @@ class Speaker:
         self._on_lost(LOST)
 
 
-def _on_channels(pcm: bytes, channels: int) -> bytes:
+def on_channels(pcm: bytes, channels: int) -> bytes:
+    """Return 16-bit samples interleaved for this many channels, the same on each."""
     if channels == 1:
         return pcm
     import numpy
@@ -114,4 +115,4 @@ def _on_channels(pcm: bytes, channels: int) -> bytes:
     return bytes(numpy.repeat(numpy.frombuffer(pcm, dtype="<i2"), channels).tobytes())
 
 
-__all__ = ["LOST", "Speaker"]
+__all__ = ["LOST", "Speaker", "on_channels"]

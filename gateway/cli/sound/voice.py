@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ..talk import Heard, Talk
 from .aside import aside
-from .devices import library
 from .gate import is_muted, let_through
 from .microphone import Microphone
+from .portaudio import look_again
 from .problem import SoundProblem
 from .speaker import Speaker
 
@@ -64,7 +64,7 @@ class Voice:
         """Open what there is of speaker and microphone. What cannot be opened is said; typing goes on in any case."""
         await self._give_back()
         try:
-            await aside(lambda: library(fresh=True), seconds=_LOOK_SECONDS)
+            await aside(look_again, seconds=_LOOK_SECONDS)
         except TimeoutError:
             self._said("The sound system does not answer. Typing goes on.")
         except SoundProblem as problem:
