@@ -3,6 +3,8 @@
 import codecs
 import re
 
+from .guessed_encoding import guessed_encoding
+
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
@@ -38,8 +40,8 @@ def _encoding(content: bytes, *, is_markup: bool) -> str:
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
-        return (_declared(content) if is_markup else "") or _guessed(content[:_SAMPLE_BYTES])
-    return "iso2022_jp" if _is_iso_2022(content) else "utf-8"
+        return (_declared(content) if is_markup else "") or guessed_encoding(content[:_SAMPLE_BYTES])
+    return _escaped(content) or "utf-8"
 
 
 def wide_encoding(content: bytes) -> str:
@@ -48,8 +50,8 @@ def wide_encoding(content: bytes) -> str:
     if b"\x00" not in sample or len(sample) < 4:
         return ""
     zeros = [sample[start::4].count(0) / len(sample[start::4]) for start in range(4)]
-    for encoding, low, high in (("utf-32-le", (0, 1), (2, 3)), ("utf-32-be", (3,), (0, 1))):
-        if min(zeros[at] for at in high) > 0.9 and max(zeros[at] for at in low) < 0.9:
+    for encoding, low, high in (("utf-32-le", 0, (2, 3)), ("utf-32-be", 3, (0, 1))):
+        if min(zeros[at] for at in high) > 0.9 and zeros[low] < 0.9:
             return encoding if _decodes(content, encoding) else ""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     for encoding, high_zeros, low_zeros in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
@@ -75,16 +77,11 @@ def _declared(content: bytes) -> str:
     return _MEANT.get(name, name)
 
 
-def _is_iso_2022(content: bytes) -> bool:
-    """Japanese mail text: all bytes below 128, with escapes that change the character set."""
-    return b"\x1b$B" in content or b"\x1b$@" in content
-
-
-def _guessed(sample: bytes) -> str:
-    import charset_normalizer  # only text that is not UTF-8 needs it
-
-    guess = charset_normalizer.from_bytes(sample).best()
-    return guess.encoding if guess is not None else "latin-1"
+def _escaped(content: bytes) -> str:
+    """Mail text of East Asia: all bytes below 128, with escapes that change the character set."""
+    if b"\x1b$)C" in content:
+        return "iso2022_kr"
+    return "iso2022_jp_2" if b"\x1b$B" in content or b"\x1b$@" in content else ""
 
 
 __all__ = ["decoded", "wide_encoding"]

@@ -14,7 +14,7 @@ _READERS: Mapping[str, tuple[str, str, str]] = {
     "text": ("plain", "extract_text", "EXTRACTOR_ID"),
     "code": ("code", "extract_code", "EXTRACTOR_ID"),
     "html": ("html", "extract_html", "EXTRACTOR_ID"),
-    "csv": ("sheets", "extract_csv", "CSV_EXTRACTOR_ID"),
+    "csv": ("values", "extract_values", "EXTRACTOR_ID"),
     "pdf": ("pdf", "extract_pdf", "EXTRACTOR_ID"),
     "word": ("word", "extract_word", "EXTRACTOR_ID"),
     "slides": ("slides", "extract_slides", "EXTRACTOR_ID"),

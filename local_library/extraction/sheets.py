@@ -1,30 +1,34 @@
-"""Spreadsheets and CSV: rows under their sheet's name, the header row kept with every group of rows."""
+"""Spreadsheets: rows under their sheet's name, the header kept with every group of rows, merged cells in each place."""
 
-import csv
 import io
-import itertools
-from collections.abc import Iterable, Iterator
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
+from typing import Any
 
 import python_calamine
 
-from ..records import SegmentKind
 from .archive import checked_zip
-from .decoding import decoded
 from .outcome import Unreadable
+from .rows import write_rows
 from .segments import SegmentWriter
 
-EXTRACTOR_ID = "sheets-1"
-CSV_EXTRACTOR_ID = "csv-1"
-_GROUP_ROWS = 25
-_MOST_COLUMNS = 200
-_LONGEST_CELL = 2_000
+EXTRACTOR_ID = "sheets-2"
+_MOST_MERGED_CELLS = 200_000
+_MOST_HEADER_ROWS = 3
+_FILE_PASSWORD = 0x2F
+_BOOK_STARTS = (b"\x09\x08\x10\x00\x00\x06", b"\x09\x08\x08\x00\x00\x05")
+_WITHOUT_RESULT = re.compile(rb"(?:</f>|<f[^<>]*/>)\s*(?:<v>\s*</v>|<v\s*/>)?\s*</c>")
+
+Merged = Mapping[int, list[tuple[int, int, int]]]  # row: first row, first and last column of what covers it
 
 
 def extract_sheets(content: bytes, writer: SegmentWriter) -> None:
-    """Write the sheets of an .xlsx, .ods or .xls file."""
-    if content[:2] == b"PK":
-        checked_zip(content)
+    """Write the sheets of an .xlsx, .ods or .xls file. Formulas give the result that the file keeps for them."""
+    archive = checked_zip(content) if content[:2] == b"PK" else None
+    if archive is None and _is_encrypted(content):
+        raise Unreadable("encrypted", "is protected by a password", "Save it without a password")
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
     except python_calamine.PasswordError as error:
@@ -39,55 +43,72 @@ def extract_sheets(content: bytes, writer: SegmentWriter) -> None:
             writer.warn(f"The sheet {name!r} could not be read.")
             continue
         writer.heading(name, 1, place=f"sheet={name}")
-        _write_rows((list(map(_shown, row)) for row in sheet.iter_rows()), writer, f"sheet={name}")
+        merged = _merged(sheet)
+        write_rows(_rows(sheet, merged), writer, f"sheet={name}", header_rows=_header_rows(merged))
+    if archive is not None and _lacks_results(archive):
+        writer.warn("Formulas without a stored result were left out.")
 
 
-def extract_csv(content: bytes, writer: SegmentWriter) -> None:
-    """Write the rows of a CSV or TSV file in any encoding, with any usual separator."""
-    text, _ = decoded(content)
-    csv.field_size_limit(1_000_000)
-    try:
-        dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(text[:8_192], delimiters=",;\t|")
-    except csv.Error:
-        dialect = csv.excel
-    try:
-        _write_rows(csv.reader(io.StringIO(text), dialect), writer, "")
-    except csv.Error as error:
-        raise Unreadable("damaged", "is no readable table", "Save it again as CSV") from error
+def _rows(sheet: Any, merged: Merged) -> Iterator[list[str]]:
+    """The rows from the first of the sheet on, with what a merged cell says in each of its places."""
+    says: dict[tuple[int, int], str] = {}
+    for number, values in enumerate(sheet.iter_rows()):
+        row = list(map(_shown, values))
+        for first_row, first, last in merged.get(number, ()):
+            if first_row == number and first < len(row):
+                says[first_row, first] = row[first]
+            is_header = number < _MOST_HEADER_ROWS
+            for column in range(first, min(last + 1, len(row)) if is_header else min(first + 1, len(row))):
+                row[column] = says.get((first_row, first), row[column])
+        yield row
 
 
-def _write_rows(rows: Iterable[list[str]], writer: SegmentWriter, sheet: str) -> None:
-    filled = ((number, _line(row)) for number, row in enumerate(rows, start=1) if any(cell.strip() for cell in row))
-    header = next(filled, None)
-    if header is None:
-        return
-    groups = list(_groups(filled))
-    if not groups:
-        writer.add(SegmentKind.TABLE, header[1], place=_place(sheet, header[0], header[0]))
-    for group in groups:
-        lines = [header[1], *(line for _, line in group)]
-        writer.add(SegmentKind.TABLE, "\n".join(lines), place=_place(sheet, group[0][0], group[-1][0]))
+def _merged(sheet: Any) -> Merged:
+    covering: dict[int, list[tuple[int, int, int]]] = {}
+    cells = 0
+    for (first_row, first), (last_row, last) in sheet.merged_cell_ranges or ():
+        cells += last_row - first_row + 1
+        if cells > _MOST_MERGED_CELLS:
+            break
+        for row in range(first_row, last_row + 1):
+            covering.setdefault(row, []).append((first_row, first, last))
+    return covering
 
 
-def _groups(rows: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    while group := list(itertools.islice(rows, _GROUP_ROWS)):
-        yield group
-
-
-def _place(sheet: str, first: int, last: int) -> str:
-    return f"{sheet}&rows={first}-{last}" if sheet else f"L{first}"
-
-
-def _line(row: list[str]) -> str:
-    return " | ".join(" ".join(cell.split())[:_LONGEST_CELL] for cell in row[:_MOST_COLUMNS]).rstrip(" |")
+def _header_rows(merged: Merged) -> int:
+    """One, and one more for each row from the top on that has a cell across columns."""
+    across = 0
+    while across < _MOST_HEADER_ROWS and any(last > first for _, first, last in merged.get(across, ())):
+        across += 1
+    return 1 + across
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return f"{value:.15g}" if abs(value) < 1e15 else str(value)
     if isinstance(value, datetime | date | time):
-        return value.isoformat().removesuffix("T00:00:00")
+        return value.isoformat(" ").removesuffix(" 00:00:00") if isinstance(value, datetime) else value.isoformat()
     return str(value)
 
 
-__all__ = ["CSV_EXTRACTOR_ID", "EXTRACTOR_ID", "extract_csv", "extract_sheets"]
+def _lacks_results(archive: zipfile.ZipFile) -> bool:
+    sheets = (name for name in archive.namelist() if "worksheets/" in name.replace("\\", "/"))
+    return any(_WITHOUT_RESULT.search(archive.read(name)) for name in sheets)
+
+
+def _is_encrypted(content: bytes) -> bool:
+    """Whether the records at the start of an .xls workbook ask for a password."""
+    start = next((at for mark in _BOOK_STARTS if (at := content.find(mark)) >= 0), -1)
+    for _ in range(8):
+        head = content[start : start + 4]
+        if start < 0 or len(head) < 4:
+            return False
+        if int.from_bytes(head[:2], "little") == _FILE_PASSWORD:
+            return True
+        start += 4 + int.from_bytes(head[2:], "little")
+    return False
+
+
+__all__ = ["EXTRACTOR_ID", "extract_sheets"]
