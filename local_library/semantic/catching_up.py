@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import LibraryBusy
+from ..errors import LibraryBusy, LibraryStorageFailed
 from ..records import Passage
 from ..workspace import Workspace
 from .embedded_text import embedded_text
@@ -97,6 +97,9 @@ class VectorCatchUp:
                 return
             except LibraryBusy:
                 self._stopped.wait(_BUSY_SECONDS)
+            except LibraryStorageFailed as error:
+                _LOGGER.warning("No vectors are kept: %s", error)
+                return
             except Exception as error:
                 failures += 1
                 if self._stopped.is_set():

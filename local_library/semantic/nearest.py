@@ -13,9 +13,6 @@ import numpy.typing
 from .entries import VectorHit
 from .vector_files import Lineage, Rows, VectorState
 
-EXACT_ROWS = 20_000
-"""Up to here every row is compared; measured in docs/benchmarks-library.md."""
-
 TAIL_SHARE = 0.1
 """The graph is made anew when more than this share of the rows came after it; until then they are compared too."""
 
@@ -32,14 +29,14 @@ Places = numpy.typing.NDArray[numpy.intp]
 class Nearest:
     """One state of an owner's vectors, ready to be searched by many threads."""
 
-    def __init__(self, folder: Path, state: VectorState, rows: Rows, lineage: Lineage) -> None:
+    def __init__(self, folder: Path, state: VectorState, rows: Rows, lineage: Lineage, *, exact_rows: int) -> None:
         self.state = state
         self._rows = rows
         self._passages = numpy.array(lineage["passage"])
         self._documents = lineage["document"]
-        self._graph, self._in_graph = _loaded_graph(folder, state)
-        small = state.rows <= EXACT_ROWS
-        self._all = _directions(rows) if small else None
+        self._graph: Any
+        self._graph, self._in_graph = _loaded_graph(folder, state) if state.rows > exact_rows else (None, 0)
+        self._all = _directions(rows) if state.rows <= exact_rows else None
 
     def search(self, vector: Vector, limit: int, *, document_ids: Collection[str] | None = None) -> list[VectorHit]:
         """The ``limit`` nearest passages, best first; equal ones in the order of their import."""
@@ -87,9 +84,9 @@ def as_row(vector: Vector) -> Rows:
     return made
 
 
-def wants_graph(folder: Path, state: VectorState) -> bool:
+def wants_graph(folder: Path, state: VectorState, *, exact_rows: int) -> bool:
     """Whether a graph should be made: the rows are many, and no graph holds nearly all of them."""
-    if state.rows <= EXACT_ROWS or importlib.util.find_spec("usearch") is None:
+    if state.rows <= exact_rows or importlib.util.find_spec("usearch") is None:
         return False
     graph, held = _graph_file(folder, state)
     return graph is None or state.rows - held > TAIL_SHARE * state.rows
@@ -171,4 +168,4 @@ def _directions(rows: Rows) -> Vector:
     return found
 
 
-__all__ = ["EXACT_ROWS", "TAIL_SHARE", "Nearest", "made_graph", "publish_graph", "wants_graph"]
+__all__ = ["TAIL_SHARE", "Nearest", "made_graph", "publish_graph", "wants_graph"]

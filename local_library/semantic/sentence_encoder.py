@@ -55,8 +55,9 @@ class OfflineEmbedder:
 
         rows = numpy.empty((len(texts), self.dimensions), dtype=numpy.float32)
         for place, text in enumerate(texts):
+            cut = text[:LONGEST_TEXT_CHARACTERS].encode("utf-8", "replace").decode("utf-8")  # halves of characters
             with self._turn:  # for one text only, so that a question waits for no batch
-                rows[place] = self._encoder()([text[:LONGEST_TEXT_CHARACTERS]])[0]
+                rows[place] = self._encoder()([cut])[0]
         return rows
 
     def _encoder(self) -> Callable[[list[str]], Any]:

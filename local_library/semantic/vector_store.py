@@ -21,15 +21,22 @@ if TYPE_CHECKING:
     from .nearest import Nearest
     from .vector_files import VectorFiles
 
+EXACT_ROWS = 20_000
+"""Up to here every row is compared; measured in docs/benchmarks-library.md."""
+
 _OPENED_OWNERS = 16
 _DEAD_SHARE = 0.25
 
 
 class OwnerVectorStore:
-    """Adds, finds and forgets vectors by owner. numpy is loaded when the first vector is there."""
+    """Adds, finds and forgets vectors by owner. numpy is loaded when the first vector is there.
 
-    def __init__(self, folder: Path) -> None:
+    Above ``exact_rows`` an owner's vectors are searched by a graph of neighbours, where usearch is installed.
+    """
+
+    def __init__(self, folder: Path, *, exact_rows: int = EXACT_ROWS) -> None:
         self._folder = folder
+        self._exact_rows = exact_rows
         self._opened: OrderedDict[str, tuple[object, Nearest]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -146,7 +153,7 @@ class OwnerVectorStore:
 
         files = self._files(owner_id)
         state = files.state()
-        if state is None or not wants_graph(files.folder, state):
+        if state is None or not wants_graph(files.folder, state, exact_rows=self._exact_rows):
             return None
         return made_graph(files.folder, state, *files.mapped(state), go_on)
 
@@ -219,7 +226,7 @@ class OwnerVectorStore:
         state = files.state()
         if state is None:
             return None
-        nearest = Nearest(files.folder, state, *files.mapped(state))
+        nearest = Nearest(files.folder, state, *files.mapped(state), exact_rows=self._exact_rows)
         with self._lock:
             self._opened[owner_id] = (key, nearest)
             while len(self._opened) > _OPENED_OWNERS:
@@ -232,4 +239,4 @@ class OwnerVectorStore:
         return VectorFiles(self.path_of(owner_id))
 
 
-__all__ = ["OwnerVectorStore"]
+__all__ = ["EXACT_ROWS", "OwnerVectorStore"]
