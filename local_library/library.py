@@ -1,6 +1,7 @@
 """The documents of this machine: import, remove, verify, rebuild, reconcile, and all that a reader answers."""
 
 import hashlib
+import logging
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ import platformdirs
 from knowledge_provider import PERSONAL_OWNER
 
 from .chunking import HeadingChunker
-from .errors import DocumentRejected, FolderNotUsable
+from .errors import DocumentRejected, FolderNotUsable, LibraryStorageFailed
 from .extraction.limited import LimitedExtractor, ReadingLimits
 from .folders import FolderImport, Progress, content_of, files_below, ignored_by, usable_folder
 from .importing import Importer, LibraryLimits
@@ -26,6 +27,8 @@ from .semantic.half import SemanticHalf
 from .upkeep import Upkeep
 from .verification import problems
 from .workspace import Workspace
+
+_LOGGER = logging.getLogger(__name__)
 
 
 def default_store() -> Path:
@@ -67,7 +70,7 @@ class DomainLibrary(LibraryReader):
         lexical = LibraryRetriever(workspace.index, floor=floor, keep_alike=keep_alike)
         retriever = self.semantic.retriever(lexical, keep_alike=keep_alike)
         super().__init__(workspace, retriever, Upkeep(workspace, self._importer))
-        self._upkeep.mend()
+        self._mend()
         self.semantic.wake_all()
 
     @classmethod
@@ -198,7 +201,7 @@ class DomainLibrary(LibraryReader):
 
     def verify(self, *, owner_id: str = PERSONAL_OWNER) -> tuple[Problem, ...]:
         """What is wrong with an owner's documents; empty when records, originals and index belong together."""
-        with self._workspace.writing() as catalog:
+        with self._workspace.at_rest() as catalog:
             return tuple(problems(self._workspace, catalog, owner_id))
 
     def rebuild_index(
@@ -240,6 +243,16 @@ class DomainLibrary(LibraryReader):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _mend(self) -> None:
+        """Mend what a killed writer left; where nothing can be written, all that needs no mending works."""
+        try:
+            self._upkeep.mend()
+        except LibraryStorageFailed as error:
+            _LOGGER.warning("The library is used as it stands: %s", error)
+        except BaseException:
+            self.close()
+            raise
 
     def _acted(self, evidence: Evidence, owner_id: str, *, delete_stale: bool, reimport: bool) -> Evidence:
         if evidence.drift is Drift.MISSING and delete_stale:

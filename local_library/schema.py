@@ -107,6 +107,25 @@ def connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def connected_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection to records that nobody can write, as they stand; raise `sqlite3.DatabaseError` as `prepare` does.
+
+    SQLite needs to write a file even to read a log, so a log that was left behind makes the records unreadable.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise sqlite3.OperationalError("it was not closed; open it once where it can be written")
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    found = _version_of(connection)
+    if found in _STEPS:
+        raise sqlite3.OperationalError("an earlier version made it; open it once where it can be written")
+    if found != SCHEMA_VERSION:
+        raise _is_foreign(found)
+    return connection
+
+
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables in a new file; raise `sqlite3.DatabaseError` where another program or version made it."""
     connection.execute("PRAGMA journal_mode = WAL")
@@ -126,12 +145,16 @@ def _bring_up(connection: sqlite3.Connection) -> None:
     if found == SCHEMA_VERSION:
         return
     if found != 0 and found not in _STEPS:
-        raise sqlite3.DatabaseError(f"it has schema {found}, this program reads {SCHEMA_VERSION}")
+        raise _is_foreign(found)
     steps = [_STEPS[version] for version in range(found, SCHEMA_VERSION)] if found else [(_RECORDS, _LANGUAGES)]
     for script in chain.from_iterable(steps):
         for statement in _statements(script):
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _is_foreign(found: int) -> sqlite3.DatabaseError:
+    return sqlite3.DatabaseError(f"it has schema {found}, this program reads {SCHEMA_VERSION}")
 
 
 def _version_of(connection: sqlite3.Connection) -> int:
@@ -148,4 +171,4 @@ def _statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-__all__ = ["SCHEMA_VERSION", "connected", "prepare"]
+__all__ = ["SCHEMA_VERSION", "connected", "connected_for_reading", "prepare"]

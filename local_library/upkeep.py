@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable
 
 from .catalog import Catalog
-from .errors import LibraryBusy
+from .errors import LibraryBusy, LibraryStorageFailed
 from .importing import Importer
 from .originals import owner_tag
 from .workspace import Workspace
@@ -25,6 +25,8 @@ class Upkeep:
         with self._workspace.reading() as catalog:
             if not (self._workspace.was_cut_off() or self.needs_recovery(catalog)):
                 return
+        if self._workspace.is_read_only:
+            raise LibraryStorageFailed(self._workspace.store, "its index has to be made anew, and it may only be read")
         with contextlib.suppress(LibraryBusy), self._workspace.writing(wait_seconds=0) as catalog:
             self.recover(catalog)
 

@@ -1,5 +1,6 @@
 """The folder that a library owns: its records, originals and index, and the place of the one who writes."""
 
+import os
 import queue
 import sqlite3
 from collections.abc import Iterator
@@ -10,24 +11,30 @@ from .catalog import Catalog
 from .errors import LibraryDamaged, LibraryStorageFailed
 from .ledger import UnitOfWork, unit_of_work
 from .lexical_index import LexicalIndex
+from .linked_indexes import LinkedIndexes
 from .originals import Originals
-from .schema import connected, prepare
+from .schema import connected, connected_for_reading, prepare
 from .semantic.vector_store import OwnerVectorStore
 from .writer_place import WriterPlace
 
 
 class Workspace:
-    """Opens or creates a store. Readers need no lock; `writing` waits for the one writer's place."""
+    """Opens or creates a store. Readers need no lock; `writing` waits for the one writer's place.
+
+    A store that cannot be written is opened as it stands, for reading alone.
+    """
 
     def __init__(self, store: Path, *, writer_wait_seconds: float) -> None:
         self.store = store
         self.originals = Originals(store / "originals")
-        self.index = LexicalIndex(store / "index")
+        self.is_read_only = _is_read_only(self._records)
+        self._writer = self._opened()
+        self._links = LinkedIndexes(store / "index") if self.is_read_only else None
+        self.index = LexicalIndex(self._links.folder if self._links else store / "index")
         self.vectors = OwnerVectorStore(store / "vectors")
         self._wait = writer_wait_seconds
         self._place = WriterPlace(store, stays=lambda: not self.index.is_settled, finish=self.index.settle)
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
-        self._writer = self._opened()
 
     @contextmanager
     def reading(self) -> Iterator[Catalog]:
@@ -35,7 +42,7 @@ class Workspace:
         try:
             connection = self._readers.get_nowait()
         except queue.Empty:
-            connection = connected(self._records)
+            connection = self._connected()
         try:
             yield Catalog(connection)
         except sqlite3.DatabaseError as error:
@@ -51,6 +58,12 @@ class Workspace:
                 yield Catalog(self._writer)
             except (OSError, sqlite3.DatabaseError) as error:
                 raise self._failure(error) from error
+
+    @contextmanager
+    def at_rest(self) -> Iterator[Catalog]:
+        """A view of the records while nobody writes."""
+        with self.reading() if self.is_read_only else self.writing() as catalog:
+            yield catalog
 
     @contextmanager
     def unit_of_work(self, owner_id: str) -> Iterator[UnitOfWork]:
@@ -83,6 +96,8 @@ class Workspace:
         while not self._readers.empty():
             self._readers.get_nowait().close()
         self._writer.close()
+        if self._links is not None:
+            self._links.remove()
 
     @property
     def _records(self) -> Path:
@@ -90,11 +105,18 @@ class Workspace:
 
     def _opened(self) -> sqlite3.Connection:
         try:
-            self.store.mkdir(parents=True, exist_ok=True, mode=0o700)
-            connection = connected(self._records)
-            prepare(connection)
+            if not self.is_read_only:
+                self.store.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return self._connected(prepared=not self.is_read_only)
         except (OSError, sqlite3.DatabaseError) as error:
             raise self._failure(error) from error
+
+    def _connected(self, *, prepared: bool = False) -> sqlite3.Connection:
+        if self.is_read_only:
+            return connected_for_reading(self._records)
+        connection = connected(self._records)
+        if prepared:
+            prepare(connection)
         return connection
 
     def _failure(self, error: OSError | sqlite3.DatabaseError) -> Exception:
@@ -103,6 +125,10 @@ class Workspace:
         if isinstance(error, sqlite3.OperationalError):
             return LibraryStorageFailed(self.store, str(error))
         return LibraryDamaged(self.store, str(error))
+
+
+def _is_read_only(records: Path) -> bool:
+    return records.exists() and not (os.access(records, os.W_OK) and os.access(records.parent, os.W_OK))
 
 
 __all__ = ["Workspace"]

@@ -56,13 +56,19 @@ class WriterPlace:
             try:
                 self._mark()
                 yield
+                self._unmark()
+            except LibraryStorageFailed:
+                raise  # the mark stays: what was left half done is mended by the next who can
+            except BaseException:
+                self._unmark()
+                raise
             finally:
                 self._depth -= 1
                 if not self._depth:
                     self._done()
 
     def is_marked(self) -> bool:
-        """Whether a writer is at work right now, or was killed at work."""
+        """Whether a writer is at work right now, or was killed at work, or could not write."""
         try:
             return (self._store / "writer.lock").stat().st_size > 0
         except FileNotFoundError:
@@ -82,9 +88,12 @@ class WriterPlace:
         with contextlib.suppress(OSError):  # a full disk: the work itself will say so
             os.pwrite(self._descriptor, b"!", 0)
 
+    def _unmark(self) -> None:
+        if self._depth == 1:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+
     def _done(self) -> None:
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._descriptor, 0)
         self._used = time.monotonic()
         if not self._stays():
             self.leave()

@@ -1,10 +1,13 @@
 """Two processes, a full disk, media that cannot be written, a file that is no library."""
 
+import ctypes
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from local_library import DomainLibrary, LibraryBusy, LibraryDamaged, LibraryStorageFailed
 
 ROOT = Path(__file__).parents[2]
+_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 HOLD = """
 import sys
 from local_library import DomainLibrary
@@ -36,7 +40,7 @@ except LibraryStorageFailed as error:
 """
 
 
-def run(program: str, *arguments: str) -> "subprocess.Popen[str]":
+def run(program: str, *arguments: str, before: Callable[[], None] | None = None) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         stdin=subprocess.PIPE,
@@ -44,6 +48,7 @@ def run(program: str, *arguments: str) -> "subprocess.Popen[str]":
         text=True,
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
+        preexec_fn=before,
     )
 
 
@@ -104,8 +109,8 @@ def test_what_another_process_imported_is_found(filled: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [1_000, 100_000, 300_000, 700_000])
-def test_a_full_disk_loses_nothing(filled: Path, limit: int) -> None:
-    """Wherever the disk ends, one clear error comes and the documents before it are whole and found."""
+def test_a_file_that_may_not_grow_loses_nothing(filled: Path, limit: int) -> None:
+    """Wherever the growth of files ends, one clear error comes and the documents before it are whole and found."""
     printed, _ = run(FULL, str(filled), str(limit)).communicate(timeout=60)
     assert printed.startswith("refused: The library in")
     with DomainLibrary(filled) as library:
@@ -115,6 +120,60 @@ def test_a_full_disk_loses_nothing(filled: Path, limit: int) -> None:
         assert library.search("where is the kettle")
 
 
+FILL = """
+import random, sys
+from pathlib import Path
+from local_library import DomainLibrary, LibraryStorageFailed
+from crash_worker import InProcess
+
+disk = Path(sys.argv[1])
+(disk / "ballast").write_bytes(bytes(1_500_000))
+choose = random.Random(7)
+with DomainLibrary(disk / "store", extractor=InProcess()) as library:
+    number = 0
+    try:
+        while True:
+            words = " ".join("".join(choose.choices("abcdefghij", k=8)) for _ in range(12_000))
+            library.import_bytes(f"/{number}.md", f"# Telling{number}title\\n\\n{words}".encode())
+            number += 1
+    except LibraryStorageFailed as error:
+        print("refused:", error)
+    print("imported:", number)
+with DomainLibrary(disk / "store", extractor=InProcess()) as library:
+    print("listed:", len(library.list()), library.verify())
+    print("found:", sum(bool(library.search(f"telling{one}title")) for one in range(number)))
+    (disk / "ballast").unlink()
+    library.import_bytes("/after.md", b"A kettle stands here.")
+    print(library.search("where is the kettle")[0].text, library.verify())
+"""
+
+
+def on_a_small_disk(*command: str) -> list[str]:
+    """``command`` with a disk of 12 MB at its last argument, which goes when the command ends."""
+    own = ["unshare", "--mount", *(() if os.geteuid() == 0 else ("--map-root-user",))]
+    return [*own, "sh", "-c", 'mount -t tmpfs -o size=12m tmpfs "$0" && exec "$@"', command[-1], *command]
+
+
+def can_mount() -> bool:
+    try:
+        return subprocess.run(on_a_small_disk("true", "/mnt"), capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("disk", ["small disk"] if can_mount() else [])
+def test_a_full_disk_loses_nothing(tmp_path: Path, disk: str) -> None:
+    """On a real file system without space: one error, every document before it whole, and all is well with space."""
+    command = on_a_small_disk(sys.executable, "-c", FILL, str(tmp_path))
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{Path(__file__).parent}"}
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+    lines = ended.stdout.splitlines()
+    assert lines[0].startswith(f"refused: The library in {tmp_path / 'store'} cannot write: "), ended.stderr
+    count = int(lines[1].split()[1])
+    assert count > 2
+    assert lines[2:] == [f"listed: {count} ()", f"found: {count}", "A kettle stands here. ()"], ended.stderr
+
+
 def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
     """The store below a file cannot exist."""
     (tmp_path / "file").write_text("x")
@@ -122,17 +181,79 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
         DomainLibrary(tmp_path / "file" / "store")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_store_that_cannot_be_written_is_one_clear_error(filled: Path) -> None:
-    """Read-only media are named, and what they hold stays."""
-    for path in (filled, *filled.rglob("*")):
+@pytest.fixture
+def read_only(filled: Path) -> Iterator[Path]:
+    """A store that nobody can write, as on a read-only disk."""
+    everything = [filled, *filled.rglob("*")]
+    for path in everything:
         path.chmod(0o555 if path.is_dir() else 0o444)
+    yield filled
+    for path in filter(Path.exists, everything):
+        path.chmod(0o755)
+
+
+READ = """
+import sys
+from pathlib import Path
+from local_library import DomainLibrary, LibraryStorageFailed
+
+def attempt(change):
     try:
-        with pytest.raises(LibraryStorageFailed), DomainLibrary(filled) as library:
-            library.import_bytes("/x.md", b"x y z")
-    finally:
-        for path in (filled, *filled.rglob("*")):
-            path.chmod(0o755)
+        change()
+    except (LibraryStorageFailed, PermissionError) as error:
+        print(error)
+
+def use():
+    with DomainLibrary(sys.argv[1]) as library:
+        attempt(lambda: print(library.search("boiler descaled")[0].text))
+        print(len(library.list()), library.verify(), library.read("/note.md").title)
+        attempt(lambda: library.import_bytes("/x.md", b"x y z"))
+        attempt(lambda: library.remove("/note.md"))
+        attempt(library.compact)
+
+attempt(lambda: (Path(sys.argv[1]) / "x").write_text("x"))
+attempt(use)
+"""
+
+
+def without_roots_rights() -> None:
+    """Let the next program in this process obey permissions even when it runs as root."""
+    if os.geteuid() == 0:
+        dropped = ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, 0, 0, 0)
+        assert dropped == 0, "root may write anywhere here"
+
+
+def read_only_run(store: Path) -> list[str]:
+    first, *lines = run(READ, str(store), before=without_roots_rights).communicate(timeout=60)[0].splitlines()
+    assert "Permission denied" in first, "this store can be written"
+    return lines
+
+
+def test_a_store_that_cannot_be_written_is_read_and_searched(read_only: Path) -> None:
+    """Read-only media answer as they stand; what would change them is refused in one sentence."""
+    refusal = f"The library in {read_only} cannot write: Permission denied. Nothing stored before is lost."
+    assert read_only_run(read_only) == [
+        "The boiler is descaled in March.",
+        "1 () Note",
+        *[refusal] * 3,
+    ]
+
+
+def test_a_store_without_its_index_is_not_searched_where_it_cannot_be_made(read_only: Path) -> None:
+    """The one thing a search cannot do without is named; everything else works."""
+    shutil.rmtree(read_only / "index")
+    searched, looked, *_ = read_only_run(read_only)
+    needed = "its index has to be made anew, and it may only be read"
+    assert searched == f"The library in {read_only} cannot write: {needed}. Nothing stored before is lost."
+    assert looked.startswith("1 (")
+
+
+def test_a_store_of_an_earlier_version_has_to_be_opened_for_writing_once(read_only: Path) -> None:
+    """Nothing is read wrongly: what has to be done first is said."""
+    records = sqlite3.connect(read_only / "records.sqlite")
+    records.execute("PRAGMA user_version = 2")
+    records.close()
+    assert "an earlier version made it; open it once where it can be written" in read_only_run(read_only)[-1]
 
 
 def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
