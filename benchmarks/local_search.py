@@ -1,226 +1,245 @@
-"""Speed of the local library: build, disk, query times and the time until a new document is found.
+"""Speed of the local library beside its peers: build, disk, memory, query times, a new document until it is found.
 
-Run with ``python benchmarks/local_search.py [passages ...]``. The corpus is drawn from a Zipf vocabulary with a fixed
-seed, so that every machine searches the same text. Peers answer the same questions in the same run; those that need
-minutes or gigabytes at a size are left out there and named.
+Run with ``python benchmarks/local_search.py [passages ...] [--text FOLDER ...]``. Without ``--text`` the passages are
+made of invented words, the same on every machine; with it they are cut from the text files below the folders. Each
+engine is built and asked in a process of its own, so that its memory is its own, and ended after ``--minutes``. What
+was left out is named with its reason.
 """
 
 import argparse
+import asyncio
 import gc
-import random
-import resource
-import sqlite3
+import importlib.util
+import multiprocessing
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.measure import Row, Spread, Table, spread
-from local_library import DomainLibrary, LibraryLimits
-from local_library.records import ExtractedText, Segment, SegmentKind
+from benchmarks.searching import corpus
+from benchmarks.searching.engines import OWN, PEERS, Engine, disk_bytes, local_library, memory_of_machine, peak_bytes
+from knowledge_provider import PERSONAL_OWNER, RetrievalContext, RetrievalRequest
+from local_library import DomainLibrary, LocalDomainKnowledgeProvider
 
-WORDS_OF_A_PASSAGE = 60
-PASSAGES_OF_A_DOCUMENT = 200
-QUERIES = 300
-_SLOW_PEERS_UP_TO = 10_000
-_BM25S_UP_TO = 100_000
-
-
-class Corpus:
-    """Passages of a Zipf vocabulary; queries take words from a random passage, so that each has an answer."""
-
-    def __init__(self, passages: int) -> None:
-        choose = random.Random(7)
-        syllables = [a + b for a in "bcdfghjklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "is")]
-        self._words = list(
-            dict.fromkeys("".join(choose.choices(syllables, k=choose.randint(2, 5))) for _ in range(150_000))
-        )
-        self._cumulated = list(accumulate(1 / rank for rank in range(10, len(self._words) + 10)))
-        self._choose = choose
-        self.passages = [self._passage() for _ in range(passages)]
-
-    def _passage(self) -> str:
-        return " ".join(self._choose.choices(self._words, cum_weights=self._cumulated, k=WORDS_OF_A_PASSAGE))
-
-    def queries(self, count: int) -> list[str]:
-        """Questions of 8 words: 6 out of one passage, 2 from anywhere."""
-        asked = []
-        for _ in range(count):
-            own = self._choose.sample(self._choose.choice(self.passages).split(), 6)
-            asked.append(" ".join(own + self._choose.choices(self._words, cum_weights=self._cumulated, k=2)))
-        return asked
-
-
-class Prepared:
-    """Takes paragraphs as they are: parsing files is measured elsewhere."""
-
-    def extract(self, path: str, content: bytes, source_content_hash: str) -> tuple[ExtractedText, str]:
-        made = [Segment(0, SegmentKind.HEADING, f"Document {path}", 1)]
-        for number, text in enumerate(content.decode().split("\n\n")):
-            made.append(Segment(len(made), SegmentKind.HEADING, f"Section {number}", 2))
-            made.append(Segment(len(made), SegmentKind.PARAGRAPH, text))
-        return ExtractedText(source_content_hash, "prepared-1", "", tuple(made)), "text/plain"
-
-    def close(self) -> None:
-        return None
+AT_ONCE = 8
+NEW_DOCUMENTS = 10
+_NEEDS = {
+    "bm25s": "bm25s",
+    "LangChain BM25Retriever": "langchain_community",
+    "LlamaIndex BM25Retriever": "llama_index.retrievers.bm25",
+    "Chroma, hashed words as vectors": "chromadb",
+}
+_BM25S_BYTES_A_PASSAGE = 12_000
+_LINES = "passages.txt"
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """An engine ready to be asked, and what it cost to get there."""
+class Measured:
+    """What one engine cost and how fast it answered; times in milliseconds."""
 
-    name: str
-    search: Callable[[str], object]
-    seconds: float
-    disk_bytes: int
-
-
-def documents(passages: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    for start in range(0, len(passages), PASSAGES_OF_A_DOCUMENT):
-        yield f"/corpus/{start}", "\n\n".join(passages[start : start + PASSAGES_OF_A_DOCUMENT]).encode()
+    build_seconds: float
+    disk: int
+    memory: int
+    query: Spread
+    answered: float
+    findable: Spread | None
+    loop: tuple[Spread, Spread, Spread] | None = None
 
 
-def library_of(corpus: Corpus, folder: Path) -> tuple[DomainLibrary, Built]:
-    library = DomainLibrary(folder, extractor=Prepared(), limits=LibraryLimits(passages=5_000_000))
+def measured(engine: Engine, folder: Path) -> Measured:
+    """Build ``engine`` over the passages in ``folder`` and ask it; memory is what it held beyond the passages."""
+    with (folder / _LINES).open(encoding="utf-8") as lines:
+        passages = [line.rstrip("\n") for line in lines]
+    own = folder / engine.name.split(",")[0].replace(" ", "-")
+    own.mkdir()
+    queries = corpus.questions(passages, engine.queries + 20)
+    before = peak_bytes()
     started = time.perf_counter()
-    library.import_many(documents(corpus.passages))
+    built = engine.build(passages, own)
     seconds = time.perf_counter() - started
-    return library, Built("local library", library.search, seconds, _size(folder))
+    del passages
+    query, answered = timed(built.search, queries)
+    size, memory = disk_bytes(own), peak_bytes() - before
+    found = findable(built.add, built.search) if built.add else None
+    loop = None
+    if engine is OWN:
+        with local_library(own) as library:
+            loop = asyncio.run(loop_pauses(library, queries))
+    return Measured(seconds, size, memory, query, answered, found, loop)
 
 
-def fts5_of(corpus: Corpus, folder: Path) -> Built:
-    folder.mkdir()
-    connection = sqlite3.connect(folder / "fts.sqlite")
-    started = time.perf_counter()
-    connection.execute("CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter')")
-    with connection:
-        connection.executemany("INSERT INTO passages VALUES (?)", ((text,) for text in corpus.passages))
-    seconds = time.perf_counter() - started
-
-    def search(query: str) -> object:
-        wanted = " OR ".join(f'"{word}"' for word in query.split())
-        found = "SELECT rowid, text FROM passages WHERE passages MATCH ? ORDER BY bm25(passages) LIMIT 5"
-        return connection.execute(found, (wanted,)).fetchall()
-
-    return Built("SQLite FTS5 porter", search, seconds, _size(folder))
-
-
-def bm25s_of(corpus: Corpus, folder: Path) -> Built:
-    import bm25s
-
-    started = time.perf_counter()
-    retriever = bm25s.BM25()
-    retriever.index(bm25s.tokenize(corpus.passages, show_progress=False), show_progress=False)
-    seconds = time.perf_counter() - started
-
-    def search(query: str) -> object:
-        return retriever.retrieve(bm25s.tokenize([query], show_progress=False), k=5, show_progress=False)
-
-    return Built("bm25s", search, seconds, 0)
-
-
-def langchain_of(corpus: Corpus, folder: Path) -> Built:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from langchain_community.retrievers import BM25Retriever
-
-    started = time.perf_counter()
-    retriever = BM25Retriever.from_texts(corpus.passages, k=5)
-    return Built("LangChain BM25Retriever", retriever.invoke, time.perf_counter() - started, 0)
-
-
-def llama_index_of(corpus: Corpus, folder: Path) -> Built:
-    from llama_index.core.schema import TextNode
-    from llama_index.retrievers.bm25 import BM25Retriever
-
-    started = time.perf_counter()
-    nodes = [TextNode(text=text) for text in corpus.passages]
-    retriever = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=5)
-    return Built("LlamaIndex BM25Retriever", retriever.retrieve, time.perf_counter() - started, 0)
-
-
-def timed(search: Callable[[str], object], queries: Sequence[str]) -> Spread:
-    """Milliseconds of each query, after twenty to warm up."""
+def timed(search: Callable[[str], object], queries: Sequence[str]) -> tuple[Spread, float]:
+    """Milliseconds of each query after twenty to warm up, and the share that had an answer."""
     for query in queries[:20]:
         search(query)
-    samples = []
+    samples, answered = [], 0
     gc.collect()
-    for query in queries:
+    for query in queries[20:]:
         started = time.perf_counter()
-        search(query)
+        found = search(query)
         samples.append((time.perf_counter() - started) * 1_000)
-    return spread(samples)
+        answered += bool(found)
+    return spread(samples), answered / len(samples)
 
 
-def findable(library: DomainLibrary, rounds: int) -> Spread:
-    """Milliseconds from handing over one extracted document until a search returns it."""
+def findable(add: Callable[[str], object], search: Callable[[str], object]) -> Spread:
+    """Milliseconds from handing over the text of one document until a search returns it."""
     samples = []
-    for number in range(rounds):
-        content = f"The zebrafinch{number} lives in hangar{number}.".encode()
+    for number in range(NEW_DOCUMENTS):
         started = time.perf_counter()
-        library.import_bytes(f"/new/{number}", content)
-        found = library.search(f"where does the zebrafinch{number} live")
+        add(f"The zebrafinch{number} lives in hangar{number}.")
+        found = str(search(f"zebrafinch{number} lives hangar{number}"))
         samples.append((time.perf_counter() - started) * 1_000)
-        assert found, "a new document was not found"
-        assert f"zebrafinch{number}" in found[0].text
+        assert f"zebrafinch{number}" in found, "a new document was not found"
     return spread(samples)
 
 
-def main(sizes: Sequence[int] = (10_000,)) -> list[Table]:
-    """The tables of each size; the baseline of every line is SQLite FTS5 in the same run."""
+async def loop_pauses(library: DomainLibrary, queries: Sequence[str]) -> tuple[Spread, Spread, Spread]:
+    """Pauses of the event loop in milliseconds: idle, with eight retrievals at once, with the same work on the loop."""
+    provider = LocalDomainKnowledgeProvider(library, view="passages")
+
+    async def retrieve(query: str) -> None:
+        await provider.retrieve(RetrievalRequest(query=query), RetrievalContext(owner_id=PERSONAL_OWNER))
+
+    async def eight_at_once() -> None:
+        for start in range(0, len(queries[:200]), AT_ONCE):
+            await asyncio.gather(*map(retrieve, queries[start : start + AT_ONCE]))
+
+    async def on_the_loop() -> None:
+        for query in queries[:200]:
+            library.search(query)
+            await asyncio.sleep(0)
+
+    pauses = (await _pauses(lambda: asyncio.sleep(1)), await _pauses(eight_at_once), await _pauses(on_the_loop))
+    await provider.close()
+    return pauses
+
+
+async def _pauses(work: Callable[[], Awaitable[object]]) -> Spread:
+    """How long the loop took to come back to a task that asks for a millisecond, beyond that millisecond."""
+    samples: list[float] = []
+    ended = asyncio.Event()
+
+    async def tick() -> None:
+        while not ended.is_set():
+            started = time.perf_counter()
+            await asyncio.sleep(0.001)
+            samples.append(max(0.0, (time.perf_counter() - started) * 1_000 - 1))
+
+    ticking = asyncio.create_task(tick())
+    await work()
+    ended.set()
+    await ticking
+    return spread(samples)
+
+
+def _in_child(send: Connection, engine: str, folder: str) -> None:
+    chosen = next(one for one in (OWN, *PEERS) if one.name == engine)
+    send.send(measured(chosen, Path(folder)))
+
+
+def in_own_process(engine: Engine, folder: Path, minutes: float) -> Measured | str:
+    """What was measured, or why it was not."""
+    receive, send = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("spawn").Process(target=_in_child, args=(send, engine.name, str(folder)))
+    child.start()
+    send.close()
+    try:
+        if not receive.poll(minutes * 60):
+            child.kill()
+            return f"ended after {minutes:g} minutes"
+        return receive.recv()  # type: ignore[no-any-return]
+    except EOFError:
+        return "ended by itself, see above"
+    finally:
+        child.join(10)
+        child.kill()
+
+
+def left_out(engine: Engine, passages: int) -> str:
+    """Why an engine is not asked at this size, or nothing."""
+    module = _NEEDS.get(engine.name, "")
+    if module and importlib.util.find_spec(module.split(".")[0]) is None:
+        return f"not installed; `pip install {module.split('.')[0]}` adds it"
+    if passages > engine.most_passages:
+        return f"asked up to {engine.most_passages:,} passages only"
+    if engine.name == "bm25s" and passages * _BM25S_BYTES_A_PASSAGE > memory_of_machine():
+        return f"needs about {passages * _BM25S_BYTES_A_PASSAGE / 1e9:.0f} GB of memory"
+    return ""
+
+
+def main(sizes: Sequence[int] = (10_000, 100_000), text: Sequence[Path] = (), minutes: float = 8.0) -> list[Table]:
+    """Two tables for each size; the baseline of a query is SQLite FTS5 in the same run."""
     tables = []
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            tables.append(_measured(size, Path(folder)))
-            print(tables[-1], flush=True)
+            passages = corpus.cut(text, size) if text else corpus.made(size)
+            (Path(folder) / _LINES).write_text("\n".join(passages), encoding="utf-8")
+            for table in _tables(size, Path(folder), "real text" if text else "invented words", minutes):
+                tables.append(table)
+                print(table, end="\n\n", flush=True)
     return tables
 
 
-def _measured(size: int, folder: Path) -> Table:
-    corpus = Corpus(size)
-    queries = corpus.queries(QUERIES)
-    library, own = library_of(corpus, folder / "library")
-    with library:
-        own_time = timed(own.search, queries)
-        answered = sum(bool(library.search(query)) for query in queries) / len(queries)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024
-        new = findable(library, 10)
-    makers: list[Callable[[Corpus, Path], Built]] = [fts5_of]
-    if size <= _BM25S_UP_TO:
-        makers.append(bm25s_of)
-    if size <= _SLOW_PEERS_UP_TO:
-        makers += [langchain_of, llama_index_of]
-    peers: list[tuple[Built, Spread]] = []
-    for number, maker in enumerate(makers):
-        built = maker(corpus, folder / str(number))
-        peers.append((built, timed(built.search, queries[: 60 if size > _SLOW_PEERS_UP_TO else 100])))
-    baseline = peers[0][1]
-    rows = [Row(f"query, {own.name}", own_time, baseline)]
-    rows += [Row(f"query, {built.name}", measured, baseline) for built, measured in peers]
-    rows.append(Row("new document until found", new))
-    builds = "; ".join(
-        f"{one.name} {one.seconds:.1f} s, {one.disk_bytes / 1e6:.0f} MB" for one in [own, *(b for b, _ in peers)]
+def _tables(size: int, folder: Path, kind: str, minutes: float) -> tuple[Table, Table]:
+    results: dict[Engine, Measured] = {}
+    absent: list[str] = []
+    for engine in (OWN, *PEERS):
+        found = left_out(engine, size) or in_own_process(engine, folder, minutes)
+        if isinstance(found, str):
+            absent.append(f"{engine.name}: {found}")
+        else:
+            results[engine] = found
+    if OWN not in results:
+        raise SystemExit(f"The local library was not measured: {absent[0]}.")
+    return _queries(size, kind, results, absent), _loop(size, results[OWN])
+
+
+def _queries(size: int, kind: str, results: dict[Engine, Measured], absent: Sequence[str]) -> Table:
+    baseline = next((one.query for engine, one in results.items() if engine is PEERS[0]), None)
+    rows = [Row(f"query, {engine.name} ({engine.answer})", one.query, baseline) for engine, one in results.items()]
+    rows += [
+        Row(f"new document until found, {engine.name}", one.findable)
+        for engine, one in results.items()
+        if one.findable is not None
+    ]
+    costs = "; ".join(
+        f"{engine.name} {one.build_seconds:.1f} s, {one.disk / 1e6:.0f} MB on disk, {one.memory / 1e6:.0f} MB of memory"
+        for engine, one in results.items()
     )
+    missing = f" Left out: {'; '.join(absent)}." if absent else ""
     return Table(
-        title=f"Local search, {size:,} passages of {WORDS_OF_A_PASSAGE} words",
+        title=f"Local search, {size:,} passages of {corpus.WORDS_OF_A_PASSAGE} words ({kind})",
         rows=tuple(rows),
         aim="p99 below 10 ms at 1M passages, below 3 ms at 100k; a new document found within 200 ms.",
-        verdict=f"build (with records and originals) and disk: {builds}; process memory {memory:.0f} MB; "
-        f"{answered:.0%} of the queries answered above the floor.",
+        verdict=f"build and cost: {costs}. The library answered {results[OWN].answered:.0%} above its floor.{missing}",
     )
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def _loop(size: int, own: Measured) -> Table:
+    idle, threads, inline = own.loop or (own.query,) * 3
+    return Table(
+        title=f"Pauses of the event loop, {size:,} passages",
+        rows=(
+            Row("idle", idle),
+            Row(f"{AT_ONCE} retrievals at once through the provider", threads, idle),
+            Row("the same searches on the loop, as the provider does not", inline, idle),
+        ),
+        aim="Searching does not hold up the loop.",
+        verdict=f"longest 1 % of pauses {threads.p99:.1f} ms with {AT_ONCE} retrievals at once.",
+    )
 
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("passages", nargs="*", type=int, default=[10_000, 100_000])
-    main(arguments.parse_args().passages)
+    arguments.add_argument("--text", nargs="*", type=Path, default=[])
+    arguments.add_argument("--minutes", type=float, default=8.0)
+    chosen = arguments.parse_args()
+    main(chosen.passages, chosen.text, chosen.minutes)
