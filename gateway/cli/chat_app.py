@@ -1,20 +1,19 @@
 """The chat as a screen: what was said on the left, the library on the right."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.widgets import Footer, Input, Label, OptionList, ProgressBar, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Footer, Input, Label, Static
 
-from .chat_widgets import Confirmation, TurnView
+from .chat_widgets import TurnView
 from .connection import State
-from .library_client import LibraryClient, LibraryProblem
-from .said import passages
+from .library_client import LibraryClient
+from .library_pane import LibraryPane
 from .sound.voice import Voice, VoiceChoice
 from .sound.words import model_hint, voice_line
 from .talk import Talk
@@ -31,7 +30,7 @@ _STATES: dict[State, str] = {
 }
 _HELP = (
     "/add PATH imports a document, /talk (F3) switches microphone and speaker, /quit ends, Ctrl-C stops an answer, "
-    "F2 shows the library"
+    "F2 shows the library; on what is marked there Delete removes it and F5 reads its file again"
 )
 _NARROW_COLUMNS = 90
 
@@ -47,7 +46,6 @@ class ChatApp(App[None]):
         Binding("escape", "interrupt", "Stop answer", show=False),
         Binding("f2", "library", "Library"),
         Binding("f3", "talk", "Talk", priority=True),
-        Binding("delete", "remove", "Remove document", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True),
     ]
 
@@ -56,8 +54,7 @@ class ChatApp(App[None]):
         choice = choice or VoiceChoice()
         self.talk = Talk(address.websocket, token=address.token, changed=self._changed)
         self.voice = Voice(self.talk, choice, changed=self._show_state, said=self._say)
-        self.library = LibraryClient(address.http, token=address.token)
-        self._documents: list[dict[str, Any]] = []
+        self._library = LibraryPane(LibraryClient(address.http, token=address.token))
         self._views: dict[int, TurnView] = {}
         self._was_open = False
         self._talks_from_start = choice.from_start
@@ -70,17 +67,12 @@ class ChatApp(App[None]):
         yield Static("", id="voice-note", markup=False)
         with Horizontal():
             yield VerticalScroll(id="turns")
-            with Vertical(id="library"):
-                yield Label("Documents", id="library-title")
-                yield OptionList(id="documents")
-                yield ProgressBar(id="progress", total=1.0, show_eta=False)
-                yield Static("", id="library-note")
+            yield self._library
         yield Input(placeholder="Ask a question, or /help", id="question")
         yield Footer()
 
     def on_mount(self) -> None:
-        self.query_one("#progress").display = False
-        self.query_one("#library").display = self.size.width >= _NARROW_COLUMNS
+        self._library.display = self.size.width >= _NARROW_COLUMNS
         self.query_one("#question").focus()
         self.run_worker(self.talk.run(), name="gateway")
         if self._talks_from_start:
@@ -117,30 +109,11 @@ class ChatApp(App[None]):
 
     def action_library(self) -> None:
         """Show or hide the library."""
-        panel = self.query_one("#library")
-        panel.display = not panel.display
-        if panel.display:
+        self._library.display = not self._library.display
+        if self._library.display:
             self.query_one("#documents").focus()
         else:
             self.query_one("#question").focus()
-
-    @work(exclusive=True, group="library")
-    async def action_remove(self) -> None:
-        """Remove the document that is marked in the list, once that is confirmed."""
-        index = self.query_one("#documents", OptionList).highlighted
-        if index is None or not self._documents:
-            return
-        document = self._documents[index]
-        if not await self.push_screen_wait(
-            Confirmation(f"Remove “{document['title']}”? It will not be found any more.")
-        ):
-            return
-        try:
-            await self.library.remove(document["id"])
-            self._note(f"removed: {document['title']}")
-        except LibraryProblem as problem:
-            self._note(str(problem))
-        await self._list_documents()
 
     def _command(self, line: str) -> None:
         name, _, argument = line.partition(" ")
@@ -149,38 +122,10 @@ class ChatApp(App[None]):
         elif name == "/talk":
             self.action_talk()
         elif name == "/add" and argument:
-            self.query_one("#library").display = True
-            self._add(Path(argument).expanduser())
+            self._library.display = True
+            self._library.add(Path(argument).expanduser())
         else:
             self.notify(_HELP)
-
-    @work(group="imports")
-    async def _add(self, path: Path) -> None:
-        bar = self.query_one("#progress", ProgressBar)
-        bar.update(progress=0.0)
-        bar.display = True
-        self._note(f"sending {path.name}")
-        try:
-            added = await self.library.upload(path, lambda part: bar.update(progress=part))
-            self._note(f"{added['status']}: {added['document']['title']}")
-        except LibraryProblem as problem:
-            self._note(str(problem))
-        bar.display = False
-        await self._list_documents()
-
-    async def _list_documents(self) -> None:
-        try:
-            self._documents = await self.library.documents()
-        except LibraryProblem as problem:
-            self._documents = []
-            self._note(str(problem))
-        listed = self.query_one("#documents", OptionList)
-        listed.clear_options()
-        listed.add_options([Option(_document_line(document)) for document in self._documents])
-        self.query_one("#library-title", Label).update(f"Documents ({len(self._documents)})")
-
-    def _note(self, text: str) -> None:
-        self.query_one("#library-note", Static).update(text)
 
     def _changed(self, turn: SaidTurn | None) -> None:
         if turn is None:
@@ -204,7 +149,7 @@ class ChatApp(App[None]):
         state = self.screen_stack[0].query_one("#state", Label)
         state.set_class(self.talk.state in ("away", "refused") or bool(self.talk.model_problem), "bad")
         if self.talk.state == "open" and not self._was_open:
-            self.run_worker(self._list_documents(), group="library")
+            self._library.show()
         self._was_open = self.talk.state == "open"
         hint = model_hint(self.voice, embedded=self.talk.is_embedded, has_voice=self.talk.has_voice)
         self._write("#voice-note", "\n".join(filter(None, (self._sentence, hint))))
@@ -224,11 +169,6 @@ class ChatApp(App[None]):
         embedded = self.talk.state == "open" and self.talk.is_embedded
         connected = _STATES[self.talk.state] + (" to Earpiece's embedded model" if embedded else "")
         return " · ".join(filter(None, (connected, voice_line(self.voice))))
-
-
-def _document_line(document: dict[str, Any]) -> Content:
-    title = Content.styled(document["title"], "bold")
-    return Content("\n").join([title, Content.styled(f"{document['name']} · {passages(document['passages'])}", "dim")])
 
 
 __all__ = ["ChatApp"]

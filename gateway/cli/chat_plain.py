@@ -4,15 +4,15 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .complaint import Complaint
 from .library_client import LibraryClient, LibraryProblem
-from .said import ending, footnotes, lookup_line, passages, question_line
+from .said import document_facts, document_trouble, ending, footnotes, lookup_line, question_line
 from .sound.voice import Voice, VoiceChoice
 from .sound.words import mode_sentence, model_hint
 from .talk import Talk
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .chat import Address
 
 HELP = (
-    "/documents lists the library, /add PATH imports, /remove TITLE removes, /talk switches microphone and speaker, "
-    "/quit ends; Ctrl-C stops an answer."
+    "/documents lists the library, /add PATH imports, /remove TITLE removes, /again TITLE reads its file again, "
+    "/talk switches microphone and speaker, /quit ends; Ctrl-C stops an answer."
 )
 
 
@@ -136,25 +136,47 @@ class _PlainChat:
                     await self._add(Path(argument))
                 case "/remove":
                     await self._remove(argument)
+                case "/again":
+                    await self._again(argument)
                 case _:
                     await self._ask(line)
         except LibraryProblem as problem:
             click.echo(str(problem), err=True)
 
     async def _list(self) -> None:
-        for document in await self.library.documents():
-            click.echo(f"{document['title']}  ({document['name']}, {passages(document['passages'])})")
+        listing = await self.library.listing()
+        for document in listing["documents"]:
+            _print_row(f"{document['title']}  ({document_facts(document)})", document)
+        for file in listing["quarantined"]:
+            _print_row(file["name"], file)
 
     async def _add(self, path: Path) -> None:
-        added = await self.library.upload(path)
+        added = await self.library.upload(path, _SendingLines(path.name).sent)
         click.echo(f"{added['status']}: {added['document']['title']}")
 
     async def _remove(self, title: str) -> None:
-        found = [one for one in await self.library.documents() if title in (one["title"], one["name"], one["id"])]
+        row = await self._called(title)
+        if row["status"] == "quarantined":
+            await self.library.dismiss(row["id"])
+            click.echo(f"dismissed: {row['name']}")
+        else:
+            await self.library.remove(row["id"])
+            click.echo(f"removed: {row['title']}")
+
+    async def _again(self, title: str) -> None:
+        row = await self._called(title)
+        again = self.library.retry if row["status"] == "quarantined" else self.library.reimport
+        read = await again(row["id"])
+        click.echo(f"{read['status']}: {read['document']['title']}")
+
+    async def _called(self, title: str) -> dict[str, Any]:
+        """The one document or refused file of this title, name or id."""
+        listing = await self.library.listing()
+        rows = [*listing["documents"], *listing["quarantined"]]
+        found = [row for row in rows if title in (row.get("title"), row["name"], row["id"])]
         if len(found) != 1:
             raise LibraryProblem(f"{len(found)} documents are called {title!r}. /documents lists them.")
-        await self.library.remove(found[0]["id"])
-        click.echo(f"removed: {found[0]['title']}")
+        return dict(found[0])
 
     async def _ask(self, question: str) -> None:
         while (turn := self.talk.ask(question)) is None:
@@ -231,6 +253,28 @@ class _PlainChat:
     async def _next(self) -> None:
         await self._news.wait()
         self._news.clear()
+
+
+class _SendingLines:
+    """Says how far a file is, on standard error: at each quarter, and when it is being read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._quarter = 0
+
+    def sent(self, part: float) -> None:
+        """Take how much of it is sent, from 0 to 1."""
+        if part >= 1.0:
+            _say(f"reading {self._name} …")
+        elif int(part * 4) > self._quarter:
+            self._quarter = int(part * 4)
+            _say(f"sending {self._name}: {self._quarter * 25} %")
+
+
+def _print_row(line: str, row: Mapping[str, Any]) -> None:
+    click.echo(line)
+    for trouble in document_trouble(row):
+        click.echo(f"  {trouble}")
 
 
 def _say(sentence: str) -> None:

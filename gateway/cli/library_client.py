@@ -1,5 +1,6 @@
 """The library of a running gateway, over HTTP."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import aiohttp
 
 _PIECE_BYTES = 2**18
 _DOCUMENTS = "/v1/library/documents"
+_QUARANTINE = "/v1/library/quarantine"
 
 
 class LibraryProblem(Exception):
@@ -22,9 +24,16 @@ class LibraryClient:
         self._base = base.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
+    async def listing(self) -> dict[str, Any]:
+        """Return ``documents`` by title, and ``quarantined``: the files that could not be imported.
+
+        Raises `LibraryProblem`, also where there is no library to manage.
+        """
+        return await self._asked("GET", _DOCUMENTS)
+
     async def documents(self) -> list[dict[str, Any]]:
-        """Return the documents, by title. Raises `LibraryProblem`, also where there is no library to manage."""
-        return list((await self._asked("GET", _DOCUMENTS))["documents"])
+        """Return the documents, by title. Raises `LibraryProblem` as `listing` does."""
+        return list((await self.listing())["documents"])
 
     async def upload(self, path: Path, progress: Callable[[float], None] = lambda _: None) -> dict[str, Any]:
         """Send one file; ``progress`` gets 0..1. Returns ``{status, document}``. Raises `LibraryProblem`."""
@@ -36,6 +45,18 @@ class LibraryClient:
     async def remove(self, document_id: str) -> None:
         """Remove one document by its id. Raises `LibraryProblem`."""
         await self._asked("DELETE", f"{_DOCUMENTS}/{quote(document_id, safe='')}")
+
+    async def reimport(self, document_id: str) -> dict[str, Any]:
+        """Read a document's file again. Returns ``{status, document}``. Raises `LibraryProblem`."""
+        return await self._asked("POST", f"{_DOCUMENTS}/{quote(document_id, safe='')}/reimport")
+
+    async def retry(self, file_id: str) -> dict[str, Any]:
+        """Try a refused file again. Returns ``{status, document}``. Raises `LibraryProblem`."""
+        return await self._asked("POST", f"{_QUARANTINE}/{quote(file_id, safe='')}/retry")
+
+    async def dismiss(self, file_id: str) -> None:
+        """Forget a refused file. Raises `LibraryProblem`."""
+        await self._asked("DELETE", f"{_QUARANTINE}/{quote(file_id, safe='')}")
 
     async def _asked(
         self, method: str, path: str, *, data: Any = None, headers: dict[str, str] | None = None
@@ -54,9 +75,14 @@ class LibraryClient:
 
 
 def _size_of(path: Path) -> int:
-    if not path.is_file():
-        raise LibraryProblem(f"{path} is not a file. Give the path of a document.")
-    return path.stat().st_size
+    try:
+        if not path.is_file():
+            raise LibraryProblem(f"{path} is not a file. Give the path of a document.")
+        with path.open("rb") as file:
+            return os.fstat(file.fileno()).st_size
+    except OSError as error:
+        problem = (error.strerror or "unreadable").lower()
+        raise LibraryProblem(f"{path} cannot be read ({problem}). Check its permissions.") from error
 
 
 async def _pieces(path: Path, size: int, progress: Callable[[float], None]) -> AsyncIterator[bytes]:

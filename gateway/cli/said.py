@@ -68,6 +68,21 @@ def passages(count: int) -> str:
     return f"{count} {'passage' if count == 1 else 'passages'}"
 
 
+def document_facts(row: Mapping[str, Any]) -> str:
+    """Return name, pages, passages and status of a document; empty for a file that was refused."""
+    if row["status"] == "quarantined":
+        return ""
+    pages = f"{row['pages']} {row['pageKind']}{'' if row['pages'] == 1 else 's'}" if row["pages"] else ""
+    return ", ".join(filter(None, (row["name"], pages, passages(row["passages"]), row["status"].replace("_", " "))))
+
+
+def document_trouble(row: Mapping[str, Any]) -> list[str]:
+    """Return what a person should know of a document or a refused file, a sentence each."""
+    if row["status"] == "quarantined":
+        return [f"not imported: it {row['reason']}"]
+    return [*filter(None, [row["statusSentence"]]), *row["warnings"]]
+
+
 def ending(turn: SaidTurn) -> str:
     """Return the sentence with which a turn that was not answered ends; empty for one that was."""
     return turn.problem or _ENDING.get(turn.phase, "")
@@ -94,4 +109,14 @@ def _place(source: Mapping[str, Any]) -> tuple[str, str]:
     return path.replace("\\", "/").rsplit("/", 1)[-1], anchor
 
 
-__all__ = ["Footnote", "ending", "footnotes", "level_meter", "lookup_line", "passages", "question_line"]
+__all__ = [
+    "Footnote",
+    "document_facts",
+    "document_trouble",
+    "ending",
+    "footnotes",
+    "level_meter",
+    "lookup_line",
+    "passages",
+    "question_line",
+]

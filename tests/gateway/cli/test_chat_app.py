@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, Label, OptionList, Static
+from textual.widgets import Input, Label, OptionList, ProgressBar, Static
 
 from gateway.application import GatewayApplication, create_gateway_application
 from gateway.cli.chat import address_of
@@ -42,7 +42,7 @@ async def chat(application: GatewayApplication) -> AsyncIterator[Pilot[None]]:
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
     """Let the app work until something is so; the bound is no measure."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not true():
             await pilot.pause(0.01)
 
@@ -90,11 +90,11 @@ async def test_ctrl_c_stops_the_look_up_and_the_chat_goes_on() -> None:
     handbook = WaitingHandbook()
     async with gateway(handbook) as application, chat(application) as pilot:
         await say(pilot, "How many reviewers?")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             await handbook.begun.wait()
         await until(pilot, lambda: "looking up" in shown(pilot, ".lookups"))
         await pilot.press("ctrl+c")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             await handbook.cancelled.wait()
         assert "Stopped." in shown(pilot, ".end")
         handbook.go.set()
@@ -138,6 +138,90 @@ async def test_documents_are_added_and_removed_beside_the_talk(tmp_path: Path) -
         await pilot.click("#remove")
         await until(pilot, lambda: listed.option_count == 1)
         assert "removed: Kettle manual" in shown(pilot, "#library-note")
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A folder with a document and a file that cannot be read."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "travel.md").write_text("# Travel [b]rules[/b]\n\nBook trains.\n", encoding="utf-8")
+    (folder / "broken.md").write_text("")
+    return folder
+
+
+async def test_the_list_tells_pages_status_and_why_a_file_was_refused(mixed: Path, tmp_path: Path) -> None:
+    """A changed file is read again with F5, a refused one tried again in vain, mended, and dismissed with Delete."""
+    mounted = gateway(library=mixed, store=tmp_path / "store")
+    async with mounted as application, chat(application) as pilot:
+        listed = pilot.app.query_one("#documents", OptionList)
+        await until(pilot, lambda: listed.option_count == 2)
+        assert lines(listed, 0) == ["Travel [b]rules[/b]", "travel.md, 1 passage, ready", "Book trains."]
+        assert lines(listed, 1) == ["broken.md", "not imported: it is empty. Import a file with text in it."]
+        (mixed / "travel.md").write_text("# Trains\n\nAlways.\n")
+        listed.focus()
+        await again(pilot, 0)
+        await until(pilot, lambda: "updated: Trains" in shown(pilot, "#library-note"))
+        await again(pilot, 1)
+        await until(pilot, lambda: "broken.md: is empty" in shown(pilot, "#library-note"))
+        await pilot.press("delete")
+        await until(pilot, lambda: "dismissed: broken.md" in shown(pilot, "#library-note"))
+        await until(pilot, lambda: listed.option_count == 1)
+        assert (mixed / "broken.md").exists()
+
+
+def lines(listed: OptionList, index: int) -> list[str]:
+    return str(listed.get_option_at_index(index).prompt).split("\n")
+
+
+async def again(pilot: Pilot[None], index: int) -> None:
+    pilot.app.query_one("#documents", OptionList).highlighted = index
+    await pilot.press("f5")
+
+
+async def test_an_import_shows_how_far_it_is(mixed: Path, tmp_path: Path) -> None:
+    """The bar runs from nothing to its end while the file is sent, and is gone when it is read."""
+    large = tmp_path / "large.txt"
+    large.write_text("Descale the kettle.\n" * 60_000)
+    mounted = gateway(library=mixed, store=tmp_path / "store")
+    async with mounted as application, chat(application) as pilot:
+        listed = pilot.app.query_one("#documents", OptionList)
+        await until(pilot, lambda: listed.option_count == 2)
+        bar = pilot.app.query_one("#progress", ProgressBar)
+        seen: list[tuple[float, bool]] = []
+        pilot.app.watch(bar, "progress", lambda part: seen.append((part, bar.display)), init=False)
+        await say(pilot, f"/add {large}")
+        await until(pilot, lambda: listed.option_count == 3)
+        assert not bar.display
+    parts = [part for part, visible in seen if visible]
+    assert len(parts) >= 3
+    assert parts == sorted(parts)
+    assert parts[-1] == 1.0
+
+
+async def test_a_file_that_cannot_be_taken_is_one_sentence_and_the_list_stays(mixed: Path, tmp_path: Path) -> None:
+    """Too large, empty, of an unknown kind, no file at all: each says why, and the next one goes in."""
+    huge = tmp_path / "huge.txt"
+    with huge.open("wb") as file:
+        file.truncate(65 * 2**20)
+    (tmp_path / "empty.md").write_text(" ")
+    (tmp_path / "tune.wav").write_bytes(b"RIFF\x00\x00\x00\x00WAVE")
+    (tmp_path / "good.md").write_text("# Good\n\nText.\n")
+    sentences = {
+        "huge.txt": "larger than 64 MB. Split it",
+        "empty.md": "is empty. Import a file with text in it",
+        "tune.wav": "the library does not read. Save it as",
+        "documents": "is not a file. Give the path of a document",
+        "x" * 300: "cannot be read",
+        "good.md": "added: Good",
+    }
+    mounted = gateway(library=mixed, store=tmp_path / "store")
+    async with mounted as application, chat(application) as pilot:
+        listed = pilot.app.query_one("#documents", OptionList)
+        for name, sentence in sentences.items():
+            await say(pilot, f"/add {tmp_path / name}")
+            await until(pilot, lambda sentence=sentence: sentence in shown(pilot, "#library-note"))  # type: ignore[misc]
+        await until(pilot, lambda: listed.option_count == 3)
 
 
 async def test_a_gateway_that_goes_away_is_named_and_what_was_said_stays() -> None:

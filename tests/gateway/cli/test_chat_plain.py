@@ -36,7 +36,7 @@ async def chat(url: str, **environment: str) -> AsyncIterator[asyncio.subprocess
 
 
 async def said(process: asyncio.subprocess.Process, lines: str) -> tuple[int, str, str]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(40):
         out, err = await process.communicate(lines.encode())
     return process.returncode or 0, out.decode(), err.decode()
 
@@ -68,8 +68,42 @@ async def test_documents_are_added_asked_about_and_removed(tmp_path: Path) -> No
     assert status == 0
     assert out.index("added: Kettle manual") < out.index("every sixty days") < out.index("removed: Kettle manual")
     assert "nothing about it in the documents" in out
-    assert out.rstrip().endswith("Travel  (travel.md, 1 passage)")
+    assert out.rstrip().endswith("Travel  (travel.md, 1 passage, ready)")
     assert "0 documents are called 'Kettle manual'" in err
+
+
+async def test_an_import_says_how_far_it_is_on_standard_error(tmp_path: Path) -> None:
+    """A large file is told of at its quarters, and that it is being read; the answers stay alone on standard output."""
+    (tmp_path / "documents").mkdir()
+    large = tmp_path / "large.txt"
+    large.write_text("Kettle manual\n\n" + "Descale the kettle.\n" * 60_000)
+    mounted = create_gateway_application(
+        library=tmp_path / "documents", store=tmp_path / "store", settings=GatewaySettings()
+    )
+    async with mounted as gateway, chat(gateway.url) as process:
+        status, out, err = await said(process, f"/add {large}\n")
+    assert status == 0
+    expected = [f"sending large.txt: {part} %" for part in (25, 50, 75)]
+    assert [line for line in err.splitlines() if "large.txt" in line] == [*expected, "reading large.txt …"]
+    assert out.startswith("added: ")
+
+
+async def test_refused_and_changed_files_are_listed_and_tried_again(tmp_path: Path) -> None:
+    """/documents says why and how each stands; /again reads a file again, /remove forgets a refused one."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "travel.md").write_text("# Travel\n\nBook trains.\n")
+    (folder / "broken.md").write_text("")
+    mounted = create_gateway_application(library=folder, store=tmp_path / "store", settings=GatewaySettings())
+    (folder / "travel.md").write_text("# Travel\n\nBook trains, always.\n")
+    lines = "/documents\n/again broken.md\n/remove broken.md\n/again Travel\n/documents\n"
+    async with mounted as gateway, chat(gateway.url) as process:
+        _, out, err = await said(process, lines)
+    assert "broken.md: is empty." in err
+    before, _, after = out.partition("dismissed: broken.md\nupdated: Travel\n")
+    assert "Travel  (travel.md, 1 passage, changed)\n  Its file was changed" in before
+    assert "broken.md\n  not imported: it is empty. Import a file with text in it.\n" in before
+    assert after.splitlines()[-1] == "Travel  (travel.md, 1 passage, ready)"
 
 
 async def test_ctrl_c_stops_the_answer_and_the_next_line_is_answered() -> None:
@@ -79,7 +113,7 @@ async def test_ctrl_c_stops_the_answer_and_the_next_line_is_answered() -> None:
     async with create_gateway_application(handbook, settings=settings) as gateway, chat(gateway.url) as process:
         assert process.stdin is not None
         process.stdin.write(b"How many reviewers?\n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await handbook.begun.wait()
             process.send_signal(signal.SIGINT)
             await handbook.cancelled.wait()
@@ -98,7 +132,7 @@ async def test_a_slow_look_up_is_a_line_of_its_own() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"How many reviewers?\n")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(40):
             line = await process.stdout.readline()
         assert line.decode().rstrip() == "[still looking up “How many reviewers?”, for more than 20 ms …]"
         handbook.go.set()
