@@ -134,7 +134,9 @@ class RagflowServer:
             return _refused(101, "No file part!")
         if len(part.filename.encode()) > 255:
             return _refused(101, "File name must be 255 bytes or less.")
-        file = File(uuid.uuid4().hex, self._free_name(files, part.filename), part.file.read().decode())
+        with part.file as upload:
+            text = upload.read().decode()
+        file = File(uuid.uuid4().hex, self._free_name(files, part.filename), text)
         files[file.id] = file
         return _ok([{"id": file.id, "name": file.name, "run": "UNSTART"}])
 
