@@ -124,7 +124,7 @@ FILL = """
 import random, sys
 from pathlib import Path
 from local_library import DomainLibrary, LibraryStorageFailed
-from crash_worker import InProcess
+from tests.local_library.crash_worker import InProcess
 
 disk = Path(sys.argv[1])
 (disk / "ballast").write_bytes(bytes(1_500_000))
@@ -165,7 +165,7 @@ def can_mount() -> bool:
 def test_a_full_disk_loses_nothing(tmp_path: Path, disk: str) -> None:
     """On a real file system without space: one error, every document before it whole, and all is well with space."""
     command = on_a_small_disk(sys.executable, "-c", FILL, str(tmp_path))
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{Path(__file__).parent}"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
     lines = ended.stdout.splitlines()
     assert lines[0].startswith(f"refused: The library in {tmp_path / 'store'} cannot write: "), ended.stderr
