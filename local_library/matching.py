@@ -1,13 +1,14 @@
 """What a query looks for, and whether a passage answers it. Pure: frequencies come in as a function."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from .languages import UNSPACED_STOP
 from .lexical_index import WeightedTerm
+from .pinyin import han_sounds
 from .tokens import Held, Term, clusters, grams, sound, sounds, stem, telling_grams, terms
 
 Frequency = Callable[[str, str], int]
@@ -27,7 +28,7 @@ _SATURATION = 2.2  # what BM25 with k1 = 1.2 gives at most for a weight of 1
 class QueryWord:
     """One thing the query asks about: its index forms in the library's languages and how much it weighs.
 
-    ``joined`` is how it sounds together with its neighbours, since recognizers split words.
+    ``joined`` is how it sounds together with its neighbours, since recognizers split words and mistake characters.
     """
 
     word: str
@@ -61,6 +62,7 @@ def planned(query: str, languages: Sequence[str], frequency: Frequency, passages
     rare = [word for word in plain if _held(forms[word], frequency) <= few]
     noise = [("gram", gram) for word in rare for gram in telling_grams(word)]
     noise += [("phon", code) for code in sounds(plain)]
+    noise += [("phon", code) for term in content if term.unspaced for code in han_sounds(term.word)]
     head = [("head", token) for term in content for token in forms[term.word]]
     wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *_within(head, frequency, HEAD_POSTINGS))
     asked = _asked(content, forms)
@@ -73,7 +75,8 @@ def _query_word(
 ) -> QueryWord:
     unspaced = word not in plain
     counted = (word,) if unspaced else tokens  # of a character of an unspaced script the character itself
-    return QueryWord(word, tokens, _weight(counted, frequency, passages), unspaced, _joined(word, plain))
+    joined = tuple(code for pair in tokens for code in han_sounds(pair)) if unspaced else _joined(word, plain)
+    return QueryWord(word, tokens, _weight(counted, frequency, passages), unspaced, joined)
 
 
 def _joined(word: str, plain: Sequence[str]) -> tuple[str, ...]:
@@ -106,7 +109,7 @@ def coverage(plan: QueryPlan, passage: Held, enough: float = 1.0) -> float:
     exact = 1.0 - lacking / total
     if exact >= enough or exact + _MISHEARD_CREDIT * lacking / total < enough:
         return exact
-    heard = _Heard(passage.words)
+    heard = _Heard(passage)
     misheard = (word.weight for word in missing if heard.holds(word))
     return exact + _MISHEARD_CREDIT * sum(misheard) / total
 
@@ -132,13 +135,16 @@ def named_in(plan: QueryPlan, title: str, language: str) -> bool:
 class _Heard:
     """The words of a passage as a recognizer may have heard them: by sound and by grams."""
 
-    def __init__(self, words: Collection[str]) -> None:
-        self._words = words
-        self._sounds = frozenset(map(sound, words))
-        self._grams: frozenset[str] = frozenset().union(*map(_gram_set, words))
+    def __init__(self, passage: Held) -> None:
+        self._passage = passage
+        self._words = passage.words
+        self._sounds = frozenset(map(sound, self._words))
+        self._grams: frozenset[str] = frozenset().union(*map(_gram_set, self._words))
 
     def holds(self, asked: QueryWord) -> bool:
         """Whether the passage holds a word that sounds the same or shares most of its grams."""
+        if asked.unspaced:
+            return not self._passage.han_sounds.isdisjoint(asked.joined)
         code = sound(asked.word)
         if (len(code) > 1 and code in self._sounds) or not self._sounds.isdisjoint(asked.joined):
             return True

@@ -16,6 +16,7 @@ import regex
 import Stemmer
 
 from .languages import STOP_WORDS, UNSPACED_STOP, detected_language, folded_han
+from .pinyin import han_sounds
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _RUNS = regex.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>[\p{{L}}\p{{M}}\p{{N}}--[{_UNSPACED}]]+)", regex.V1)
@@ -90,6 +91,12 @@ class Held:
         return self._every_word - STOP_WORDS
 
     @cached_property
+    def han_sounds(self) -> frozenset[str]:
+        """How the Chinese characters sound, two by two."""
+        runs = (run for run, is_unspaced in _runs(self._plain) if is_unspaced)
+        return frozenset(code for run in runs for code in han_sounds(run))
+
+    @cached_property
     def _stems(self) -> frozenset[str]:
         return frozenset(map(stem, self._every_word, repeat(self._language)))
 
@@ -105,15 +112,13 @@ def analysis(text: str, language: str | None = None) -> Analysis:
     """All tokens of ``text``, ready for the index."""
     plain = normalized(text)
     spoken = language or detected_language(plain)
-    forms = [
-        _forms(run, spoken) if not is_unspaced else (" ".join([term.token for term in _unspaced_terms(run)]), "", "")
-        for run, is_unspaced in _runs(plain)
-    ]
+    forms = [_forms(run, spoken) if not is_unspaced else _unspaced_forms(run) for run, is_unspaced in _runs(plain)]
     telling = [form for form in forms if form[1]]
+    heard = [form[2] for form in forms if form[2] and not form[1]]
     return Analysis(
         " ".join([form[0] for form in forms]),
         " ".join([form[1] for form in telling]),
-        " ".join(_with_joined([form[2] for form in telling])),
+        " ".join(_with_joined([form[2] for form in telling]) + heard),
     )
 
 
@@ -123,6 +128,11 @@ def _forms(word: str, language: str) -> tuple[str, str, str]:
     if word in STOP_WORDS:
         return stem(word, language), "", ""
     return stem(word, language), " ".join(grams(word)), sound(word)
+
+
+def _unspaced_forms(run: str) -> tuple[str, str, str]:
+    """The characters and pairs of a ``run``, no grams, and how its characters sound two by two."""
+    return " ".join([term.token for term in _unspaced_terms(run)]), "", " ".join(han_sounds(run))
 
 
 def _runs(plain: str) -> Iterator[tuple[str, bool]]:
