@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing
 
     from .nearest import Nearest
-    from .vector_files import VectorFiles
+    from .vector_files import Lineage, Rows, VectorFiles
 
 EXACT_ROWS = 20_000
 """Up to here every row is compared; measured in docs/benchmarks-library.md."""
@@ -112,14 +112,11 @@ class OwnerVectorStore:
 
     def damaged(self, owner_id: str) -> int:
         """How many vectors are not those that were written. Raises `OSError` when the files are damaged as a whole."""
-        from .vector_files import checks
-
         files = self._files(owner_id) if self.exists(owner_id) else None
         state = files.state() if files else None
         if files is None or state is None:
             return 0
-        rows, lineage = files.mapped(state)
-        return int(((checks(rows) != lineage["check"]) & (lineage["passage"] != 0)).sum())
+        return int(_changed(*files.mapped(state)).sum())
 
     def forget(self, owner_id: str, document_id: str) -> None:
         """Overwrite the vectors of a document's passages, of its former versions too."""
@@ -178,16 +175,21 @@ class OwnerVectorStore:
             self._drop_strays_of(known[path.name], set(documents[known[path.name]]))
 
     def _drop_strays_of(self, owner_id: str, document_ids: set[str]) -> None:
+        """Finish what was cut off: files half written, documents half forgotten, rows half overwritten."""
+        import numpy
+
+        files = self._files(owner_id)
         try:
-            files = self._files(owner_id)
             files.drop_unfinished()
             state = files.state()
-            held = set(files.mapped(state)[1]["document"].tolist()) - {b""} if state else set()
-            gone = {one.decode() for one in held} - document_ids
+            if state is None:
+                return
+            rows, lineage = files.mapped(state)
+            known = numpy.array([one.encode() for one in document_ids], lineage["document"].dtype)
+            gone = ~numpy.isin(lineage["document"], known) | _changed(rows, lineage)
+            files.overwrite(numpy.flatnonzero(gone & (lineage["passage"] != 0)))
         except OSError:
             self.erase(owner_id)
-            return
-        self._overwrite(owner_id, documents=gone)
 
     def _overwrite(self, owner_id: str, *, documents: Collection[str] = (), passages: Collection[int] = ()) -> None:
         if not (documents or passages) or not self.exists(owner_id):
@@ -237,6 +239,14 @@ class OwnerVectorStore:
         from .vector_files import VectorFiles
 
         return VectorFiles(self.path_of(owner_id))
+
+
+def _changed(rows: "Rows", lineage: "Lineage") -> "numpy.typing.NDArray[numpy.bool_]":
+    """Which living rows are not those that were written."""
+    from .vector_files import checks
+
+    found: numpy.typing.NDArray[numpy.bool_] = (checks(rows) != lineage["check"]) & (lineage["passage"] != 0)
+    return found
 
 
 __all__ = ["EXACT_ROWS", "OwnerVectorStore"]

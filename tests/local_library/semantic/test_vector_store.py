@@ -225,6 +225,18 @@ def test_strays_of_owners_and_documents_that_are_gone_are_dropped(store: OwnerVe
     assert not (tmp_path / "vectors" / owner_tag("bob")).exists()
 
 
+def test_rows_half_overwritten_are_finished(store: OwnerVectorStore, tmp_path: Path) -> None:
+    """A writer killed between numbers and lineage leaves rows that recovery drops."""
+    store.add("ann", SPACE, entries(30), drawn(30))
+    path = next((tmp_path / "vectors" / owner_tag("ann")).glob("rows-*"))
+    content = path.read_bytes()
+    path.write_bytes(bytes(SPACE.dimensions * 2) + content[SPACE.dimensions * 2 :])
+    assert store.damaged("ann") == 2
+    store.drop_strays({"ann": [f"{one:020x}" for one in range(4)]})
+    assert store.damaged("ann") == 0
+    assert store.held("ann") == set(range(3, 31))
+
+
 def test_a_vector_without_direction_finds_nothing(store: OwnerVectorStore) -> None:
     """Zeros are near to nothing, neither as a question nor as a passage."""
     vectors = drawn(3)
