@@ -64,11 +64,11 @@ class SemanticHalf:
                 self._workspace.vectors.erase(owner_id)
             self.embed_missing(owner_id=owner_id, progress=progress)
 
-    def count(self, *, owner_id: str = PERSONAL_OWNER) -> int:
-        """How many passages have a vector of this embedder, or of any where there is none. Damaged ones count not."""
+    def count(self, *, owner_id: str = PERSONAL_OWNER, document_id: str | None = None) -> int:
+        """How many passages have a vector of this embedder, or of any where there is none. Damaged files hold none."""
+        space = space_of(self.embedder) if self.embedder is not None else None
         try:
-            space = space_of(self.embedder) if self.embedder is not None else None
-            return len(self._workspace.vectors.held(owner_id, space))
+            return len(self._workspace.vectors.held(owner_id, space, document_id=document_id))
         except OSError:
             return 0
 

@@ -82,14 +82,20 @@ class OwnerVectorStore:
             return []
         return nearest.search(vector, limit, document_ids=document_ids)
 
-    def held(self, owner_id: str, space: VectorSpace | None = None) -> set[int]:
-        """The passages that have a vector of ``space``, or of any. Raises `OSError` when the files are damaged."""
+    def held(self, owner_id: str, space: VectorSpace | None = None, *, document_id: str | None = None) -> set[int]:
+        """The passages, of a document or all, that have a vector of ``space`` or of any.
+
+        Raises `OSError` when the files are damaged.
+        """
         files = self._files(owner_id) if self.exists(owner_id) else None
         state = files.state() if files else None
         if files is None or state is None or space not in (None, state.space):
             return set()
-        passages = files.mapped(state)[1]["passage"]
-        return set(passages[passages != 0].tolist())
+        lineage = files.mapped(state)[1]
+        wanted = lineage["passage"] != 0
+        if document_id is not None:
+            wanted &= lineage["document"] == document_id.encode()
+        return set(lineage["passage"][wanted].tolist())
 
     def lineage(self, owner_id: str) -> list[dict[str, str]]:
         """What is kept beside each living vector, in the order of the rows."""
