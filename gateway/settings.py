@@ -14,6 +14,7 @@ DEFAULT_PORT = 8787
 BargeIn = Literal["cancel", "finish_silently"]
 DialectName = Literal["openai", "dashscope", "embedded"]
 Isolation = Literal["task", "thread"]
+LibraryEmbedder = Literal["off", "offline"]
 
 
 class InvalidSetting(ValueError):
@@ -64,6 +65,7 @@ class GatewaySettings:
     failures_per_minute: int = 20
 
     domain_library: bool = False
+    domain_library_embedder: LibraryEmbedder = "off"
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -103,6 +105,7 @@ _CHOICES: dict[str, tuple[str | None, ...]] = {
     "upstream_dialect": (None, *get_args(DialectName)),
     "isolation": get_args(Isolation),
     "on_barge_in": get_args(BargeIn),
+    "domain_library_embedder": get_args(LibraryEmbedder),
 }
 _LEAST: dict[str, float] = {
     "reconnect_attempts": 0,

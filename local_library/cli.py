@@ -18,6 +18,7 @@ from knowledge_provider import PERSONAL_OWNER
 from .errors import LibraryError
 from .library import DEFAULT_READ_CHARACTERS, DomainLibrary, default_store
 from .records import DocumentInfo, ImportOutcome, ImportStatus
+from .semantic.choosing import CHOICES, VARIABLE, embedder_named
 from .status import DocumentStatus
 
 _OUT = Console()
@@ -27,23 +28,32 @@ _NOTES = Console(stderr=True)
 @click.group()
 @click.option("--store", type=click.Path(path_type=Path), envvar="EARPIECE_LIBRARY_STORE", help="The library's folder.")
 @click.option("--owner", default=PERSONAL_OWNER, show_default=True, help="Whose documents.")
+@click.option(
+    "--embedder",
+    type=click.Choice(CHOICES),
+    default="off",
+    show_default=True,
+    envvar=VARIABLE,
+    help="Also find passages by meaning.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.pass_context
-def library(context: click.Context, store: Path | None, owner: str, as_json: bool) -> None:
+def library(context: click.Context, store: Path | None, owner: str, embedder: str, as_json: bool) -> None:
     """Import, list, read and remove the documents that the voice model may look up."""
-    context.obj = _Session(store or default_store(), owner, as_json)
+    context.obj = _Session(store or default_store(), owner, embedder, as_json)
 
 
 class _Session:
     """What all commands share: where the library is, whose documents, and how to print."""
 
-    def __init__(self, store: Path, owner: str, as_json: bool) -> None:
+    def __init__(self, store: Path, owner: str, embedder: str, as_json: bool) -> None:
         self.store = store
         self.owner = owner
+        self.embedder = embedder
         self.as_json = as_json
 
     def opened(self) -> DomainLibrary:
-        return DomainLibrary(self.store)
+        return DomainLibrary(self.store, embedder=embedder_named(self.embedder))
 
     def show(self, value: Any, lines: Iterable[str]) -> None:
         """Print ``value`` as JSON, or ``lines`` for people."""
@@ -83,6 +93,7 @@ def import_(session: _Session, paths: tuple[Path, ...], ignore: tuple[str, ...],
         if folders:
             _watched(opened, session, folders, ignore, outcomes)
             return
+        _embed(opened, session)
         session.show(outcomes, _import_lines(outcomes))
     if outcomes and all(one.status is ImportStatus.REJECTED for one in outcomes):
         sys.exit(1)
@@ -137,12 +148,14 @@ def show(session: _Session, document: str) -> None:
     with session.opened() as opened:
         found = opened.show(document, owner_id=session.owner)
         status = opened.status(found)
+        vectors = opened.semantic.count(owner_id=session.owner, document_id=found.document_id)
     lines = [found.title, found.summary, "", *(f"{'  ' * (one.level - 1)}- {one.text}" for one in found.headings), ""]
     lines += [f"Path: {found.path}", f"Version {found.version}, {found.size:,} bytes, {found.passages} passages"]
+    lines += [f"{vectors} of {found.passages} passages can be found by meaning"] if vectors else []
     lines += [f"SHA-256 {found.source_content_hash}, {found.extractor_id}, {found.chunker_id}"]
     lines += [f"Pages, slides, sheets or chapters: {found.pages}"] if found.pages else []
     lines += [f"Status: {status.status.replace('_', ' ')}. {status.sentence}".rstrip()]
-    session.show(_with_status(found, status), [*lines, *(f"Note: {warning}" for warning in found.warnings)])
+    session.show(_with_status(found, status) | {"vectors": vectors}, [*lines, *(f"Note: {warning}" for warning in found.warnings)])
 
 
 @library.command()
@@ -199,7 +212,10 @@ def verify(session: _Session) -> None:
     """Check that records, kept originals and index belong together."""
     with session.opened() as opened:
         found = opened.verify(owner_id=session.owner)
-    session.show(found, [one.sentence for one in found] or ["All is well."])
+        vectors = opened.semantic.count(owner_id=session.owner)
+        passages = sum(one.passages for one in opened.list(owner_id=session.owner)) if vectors else 0
+    by_meaning = [f"{vectors} of {passages} passages can be found by meaning."] if vectors else []
+    session.show(found, [*([one.sentence for one in found] or ["All is well."]), *by_meaning])
     sys.exit(1 if found else 0)
 
 
@@ -258,6 +274,17 @@ def _imported(opened: DomainLibrary, session: _Session, path: Path, ignore: tupl
         task = progress.add_task(f"Importing {path.name or path}", total=None)
         return opened.import_folder(
             path, owner_id=session.owner, ignore=ignore, progress=lambda _: progress.advance(task)
+        )
+
+
+def _embed(opened: DomainLibrary, session: _Session) -> None:
+    """Give the passages their vectors before the command ends: nobody would do it in the background then."""
+    if opened.semantic.embedder is None:
+        return
+    with _progress() as progress:
+        task = progress.add_task("Embedding", total=None)
+        opened.semantic.embed_missing(
+            owner_id=session.owner, progress=lambda done, all_: progress.update(task, completed=done, total=all_)
         )
 
 
