@@ -79,7 +79,8 @@ class Importer:
     def store(self, catalog: Catalog, owner_id: str, ready: Prepared) -> ImportOutcome:
         """Store a prepared file as its document's new version; only inside the workspace's `writing`."""
         known = catalog.document_at(owner_id, ready.path)
-        self._check_room(catalog, owner_id, len(ready.chunks), is_new=known is None)
+        replaced = known.passages if known is not None else 0
+        self._check_room(catalog, owner_id, len(ready.chunks) - replaced, is_new=known is None)
         self._workspace.originals.keep(owner_id, ready.source_content_hash, ready.content)
         title = title_of(ready.extracted, ready.path)
         with self._workspace.unit_of_work(owner_id) as work:
