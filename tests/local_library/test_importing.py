@@ -58,7 +58,7 @@ def test_the_same_bytes_are_unchanged_until_they_are_cut_another_way(workspace: 
     assert again.passages > first.passages
     with workspace.reading() as catalog:
         assert [one.chunk.chunker_id for one in catalog.passages_of("ann", first.document_id)] == (
-            ["headings-1:200:1400"] * again.passages
+            [HeadingChunker(200).chunker_id] * again.passages
         )
     assert workspace.index.count("ann") == again.passages
 
