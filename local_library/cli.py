@@ -53,6 +53,10 @@ class _Session:
         self.as_json = as_json
 
     def opened(self) -> DomainLibrary:
+        return DomainLibrary(self.store)
+
+    def opened_with_embedder(self) -> DomainLibrary:
+        """For commands that embed or search: only they load it."""
         return DomainLibrary(self.store, embedder=embedder_named(self.embedder))
 
     def show(self, value: Any, lines: Iterable[str]) -> None:
@@ -88,7 +92,7 @@ def import_(session: _Session, paths: tuple[Path, ...], ignore: tuple[str, ...],
     folders = [path for path in paths if path.is_dir()] if watch else []
     if watch and not folders:
         raise click.UsageError("Name a folder to watch.")
-    with session.opened() as opened:
+    with session.opened_with_embedder() as opened:
         outcomes = [one for path in paths if path not in folders for one in _imported(opened, session, path, ignore)]
         if folders:
             _watched(opened, session, folders, ignore, outcomes)
@@ -155,7 +159,8 @@ def show(session: _Session, document: str) -> None:
     lines += [f"SHA-256 {found.source_content_hash}, {found.extractor_id}, {found.chunker_id}"]
     lines += [f"Pages, slides, sheets or chapters: {found.pages}"] if found.pages else []
     lines += [f"Status: {status.status.replace('_', ' ')}. {status.sentence}".rstrip()]
-    session.show(_with_status(found, status) | {"vectors": vectors}, [*lines, *(f"Note: {warning}" for warning in found.warnings)])
+    lines += [f"Note: {warning}" for warning in found.warnings]
+    session.show(_with_status(found, status) | {"vectors": vectors}, lines)
 
 
 @library.command()
@@ -164,7 +169,7 @@ def show(session: _Session, document: str) -> None:
 @_command
 def search(session: _Session, query: str, limit: int) -> None:
     """Print the passages that answer QUERY."""
-    with session.opened() as opened:
+    with session.opened_with_embedder() as opened:
         found = opened.search(query, owner_id=session.owner, limit=limit)
     lines = [f"{one.passage.title} ({one.locator})\n{one.text}\n" for one in found]
     session.show(found, lines or ["Nothing in the documents answers this."])
@@ -201,8 +206,9 @@ def remove(session: _Session, documents: tuple[str, ...], compact: bool) -> None
 @_command
 def reimport(session: _Session, documents: tuple[str, ...]) -> None:
     """Import documents again from where their files are."""
-    with session.opened() as opened:
+    with session.opened_with_embedder() as opened:
         outcomes = [opened.reimport(one, owner_id=session.owner) for one in documents]
+        _embed(opened, session)
     session.show(outcomes, _import_lines(outcomes))
 
 
@@ -223,7 +229,7 @@ def verify(session: _Session) -> None:
 @_command
 def rebuild_index(session: _Session) -> None:
     """Make the index anew from the records; answers stay the same."""
-    with session.opened() as opened, _progress() as progress:
+    with session.opened_with_embedder() as opened, _progress() as progress:
         task = progress.add_task("Indexing", total=None)
         opened.rebuild_index(
             owner_id=session.owner, progress=lambda done, all_: progress.update(task, completed=done, total=all_)

@@ -41,6 +41,7 @@ def test_what_is_given_wins_over_the_environment() -> None:
         ("EARPIECE_ON_BARGE_IN", "ignore"),
         ("EARPIECE_UPSTREAM", "http://model.example"),
         ("EARPIECE_DOMAIN_LIBRARY", "perhaps"),
+        ("EARPIECE_DOMAIN_LIBRARY_EMBEDDER", "magic"),
         ("EARPIECE_MAX_SESSIONS", "-1"),
     ],
 )
