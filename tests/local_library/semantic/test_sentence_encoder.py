@@ -134,3 +134,15 @@ def test_a_model_that_is_not_the_measured_one_is_refused(packages: Path) -> None
     done = run(f"{MADE}; made.embed(['text'])", path=packages)
     assert "EmbedderNotUsable" in done.stderr
     assert "sp.model that is not the one which was measured" in done.stderr
+
+
+def test_a_gateway_without_the_package_names_its_setting(packages: Path, tmp_path: Path) -> None:
+    """Whoever sets the variable without the extra learns at the start what is missing."""
+    code = (
+        "from gateway import create_gateway_application; from gateway.settings import GatewaySettings;"
+        "settings = GatewaySettings(domain_library_embedder='offline');"
+        f"create_gateway_application(library={str(tmp_path)!r}, store=None, settings=settings)"
+    )
+    last = run(code, path=packages).stderr.splitlines()[-1]
+    assert "InvalidSetting: EARPIECE_DOMAIN_LIBRARY_EMBEDDER is 'offline'" in last
+    assert 'pip install "earpiece[semantic]"' in last

@@ -1,0 +1,33 @@
+"""The gateway opens its library with the embedder that the settings name."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway import create_gateway_application
+from gateway.settings import GatewaySettings
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    """A folder with one English document."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "leave.md").write_text("# Annual leave\n\nEvery employee has thirty days of annual leave per year.\n")
+    return folder
+
+
+@pytest.mark.parametrize(("embedder", "found"), [("offline", 1), ("off", 0)])
+async def test_a_question_in_another_language_reaches_the_passage(
+    documents: Path, tmp_path: Path, embedder: str, found: int
+) -> None:
+    """With the offline embedder a German question is answered from an English document; without, it is not."""
+    from local_library import DomainLibrary, embedder_named
+
+    with DomainLibrary.for_folder(documents, store=tmp_path / "store", embedder=embedder_named("offline")) as library:
+        library.semantic.embed_missing()
+    settings = GatewaySettings.from_environment({"EARPIECE_DOMAIN_LIBRARY_EMBEDDER": embedder}, default_port=0)
+    application = create_gateway_application(library=documents, store=tmp_path / "store", settings=settings)
+    async with application:
+        response = await application.runtime.search("Wie viele Urlaubstage habe ich im Jahr?", owner_id="personal")
+    assert len(response.results) == found
