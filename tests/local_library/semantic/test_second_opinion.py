@@ -8,7 +8,7 @@ import pytest
 from knowledge_provider import PERSONAL_OWNER, RetrievalContext, RetrievalRequest
 from local_library import DomainLibrary, LocalDomainKnowledgeProvider
 from local_library.retriever import LibraryRetriever
-from local_library.semantic.second_opinion import SecondOpinion
+from local_library.semantic.second_opinion import SecondOpinion, own_floor
 from tests.local_library.semantic.concepts import ConceptEmbedder
 from tests.local_library.semantic.conftest import Opened
 
@@ -71,6 +71,12 @@ def test_the_floor_of_the_host_holds(
     library.semantic.embed_missing()
     found = library.search("Kessel")  # 1.0 to the boiler's pressure, 0.71 to its descaling, 0.01 to the others
     assert len(found) == answers
+
+
+@pytest.mark.parametrize(("passages", "floor"), [(1, 0.45), (10, 0.5), (1_000, 0.6), (1_000_000, 0.6)])
+def test_the_embedders_own_floor_is_lower_in_a_small_library(passages: int, floor: float) -> None:
+    """The best of ten passages is less near by chance than the best of a thousand; beyond, the floor stays."""
+    assert own_floor(ConceptEmbedder(), passages) == pytest.approx(floor)
 
 
 def test_a_passage_gains_by_words_that_it_shares_with_the_question(opened: Opened, tmp_path: Path) -> None:
