@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from knowledge_provider import PERSONAL_OWNER
 from local_library import DomainLibrary, Removal
 from local_library.originals import owner_tag
 from local_library.upkeep import ERASED_AT_ONCE_PASSAGES
@@ -106,6 +107,23 @@ def test_an_erasure_of_a_document_that_was_cut_off_is_finished(tmp_path: Path) -
         assert traces_in(store) == set()
         assert library.search("wolkenschieber1") == ()
         assert library.verify() == ()
+
+
+def test_words_of_an_older_version_leave_the_index_with_compacting(library: DomainLibrary) -> None:
+    """They are not found from the update on; the version itself, with its kept bytes, stays."""
+
+    def held() -> int:
+        view = library._workspace.index.view(PERSONAL_OWNER)
+        assert view is not None
+        return view.frequency("body", "wolkenschieber1")
+
+    library.import_many([("/zwirbelkraut.md", secret(2)), ("/other.md", sections(2))])
+    library.import_bytes("/zwirbelkraut.md", sections(2))
+    assert library.search("wolkenschieber1") == ()
+    assert held() == 1
+    assert library.compact()
+    assert held() == 0
+    assert library.show("/zwirbelkraut.md").version == 2
 
 
 def test_a_second_document_with_the_same_bytes_keeps_them(library: DomainLibrary) -> None:
