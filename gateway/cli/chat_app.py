@@ -26,7 +26,7 @@ _STATES: dict[State, str] = {
     "connecting": "connecting",
     "open": "connected",
     "away": "the gateway is away; start it with: earpiece serve",
-    "refused": "the gateway does not accept the token",
+    "refused": "the gateway does not accept the token; give another one in EARPIECE_TOKEN",
 }
 _HELP = (
     "/add PATH imports a document, /talk (F3) switches microphone and speaker, /quit ends, Ctrl-C stops an answer, "

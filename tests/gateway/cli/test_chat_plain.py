@@ -21,11 +21,19 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @asynccontextmanager
-async def chat(url: str, **environment: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def chat(url: str, *options: str, **environment: str) -> AsyncIterator[asyncio.subprocess.Process]:
     pipe = asyncio.subprocess.PIPE
     command = [sys.executable, "-W", "error", "-c", "from gateway.cli import main; main()", "chat", "--plain"]
     process = await asyncio.create_subprocess_exec(
-        *command, "--url", url, stdin=pipe, stdout=pipe, stderr=pipe, cwd=ROOT, env={**os.environ, **environment}
+        *command,
+        "--url",
+        url,
+        *options,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        cwd=ROOT,
+        env={**os.environ, **environment},
     )
     try:
         yield process

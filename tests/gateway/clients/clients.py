@@ -196,6 +196,6 @@ class TerminalClient:
         await self._pilot.press("enter")
 
     async def _until(self, true: Callable[[], bool]) -> None:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(30):
             while not true():
                 await self._pilot.pause(0.01)
