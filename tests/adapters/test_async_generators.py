@@ -5,7 +5,7 @@ import gc
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -25,11 +25,8 @@ from adapters.langchain import LangChainProvider
 from adapters.llama_index import LlamaIndexProvider
 from gateway import FrontendKnowledgeRuntime
 from knowledge_provider import RetrievalError
-
-if TYPE_CHECKING:
-    from tests.adapters.conftest import Loopback
-
-Make = Callable[..., Any]
+from tests.adapters.asking import context_for, request_for
+from tests.adapters.loopback import Loopback
 
 
 class Stream:
@@ -128,7 +125,7 @@ def collected() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_hundred_barge_ins_end_a_hundred_generators(kind: str, request_for: Make, context_for: Make) -> None:
+async def test_a_hundred_barge_ins_end_a_hundred_generators(kind: str) -> None:
     """A vendor that streams inside is ended where it waits, before the caller hears that it was cancelled."""
     stream = Stream()
     asked = KINDS[kind](stream)
@@ -172,9 +169,7 @@ def test_a_function_that_yields_is_refused_at_composition(how: str) -> None:
         FunctionProvider(yields, key="a", label="A")
 
 
-async def test_a_body_that_is_not_read_to_its_end_is_ended_by_the_adapter(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_a_body_that_is_not_read_to_its_end_is_ended_by_the_adapter(service: Loopback) -> None:
     """Too long, or the user spoke: the reading ends with the call and not when memory is cleaned up."""
     begun = asyncio.Event()
 

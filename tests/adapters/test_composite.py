@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -30,8 +30,7 @@ from knowledge_provider import (
     UnknownKnowledgeBase,
     UnsupportedFilters,
 )
-
-Make = Callable[..., Any]
+from tests.adapters.asking import context_for, everything_about, request_for, until
 
 
 class Scripted:
@@ -83,7 +82,7 @@ def ids(answer: Mapping[str, Any]) -> list[str]:
     return [result.id for result in answer["results"]]
 
 
-async def test_parts_take_turns_and_ids_are_theirs(request_for: Make, context_for: Make) -> None:
+async def test_parts_take_turns_and_ids_are_theirs() -> None:
     """Scores cannot be compared, so ranks decide: the first of each, then the second of each."""
     both = composite({"wiki": Scripted("a", "b", "c"), "mail": Scripted("a2", "b2")})
     answer = await both.retrieve(request_for(top_k=4), context_for())
@@ -92,9 +91,7 @@ async def test_parts_take_turns_and_ids_are_theirs(request_for: Make, context_fo
     assert {result.metadata["part"] for result in answer["results"]} == {"wiki", "mail"}
 
 
-async def test_a_part_that_is_late_or_fails_is_named_and_the_rest_is_answered(
-    request_for: Make, context_for: Make, until: Make
-) -> None:
+async def test_a_part_that_is_late_or_fails_is_named_and_the_rest_is_answered() -> None:
     """The caller has its answer in time; the late part is cancelled."""
     late = Scripted("x")
     late.hold = asyncio.Event()
@@ -106,7 +103,7 @@ async def test_a_part_that_is_late_or_fails_is_named_and_the_rest_is_answered(
     await until(lambda: late.cancelled == 1)
 
 
-async def test_a_part_that_ignores_its_cancellation_keeps_nobody(request_for: Make, context_for: Make) -> None:
+async def test_a_part_that_ignores_its_cancellation_keeps_nobody() -> None:
     """It is late like any other, and is let run out alone."""
     release = asyncio.Event()
 
@@ -128,7 +125,7 @@ async def test_a_part_that_ignores_its_cancellation_keeps_nobody(request_for: Ma
             await asyncio.sleep(0.001)
 
 
-async def test_each_part_has_its_own_share_of_the_time(request_for: Make, context_for: Make) -> None:
+async def test_each_part_has_its_own_share_of_the_time() -> None:
     """A slow part may be given less than the whole, so that it never costs more."""
     slow = Scripted("x")
     slow.hold = asyncio.Event()
@@ -138,9 +135,7 @@ async def test_each_part_has_its_own_share_of_the_time(request_for: Make, contex
     assert answer["partial"] == ["mail"]
 
 
-async def test_a_part_that_keeps_failing_rests_and_is_tried_again(
-    request_for: Make, context_for: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_part_that_keeps_failing_rests_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each part has a breaker of its own; the others go on."""
     clock = time.monotonic()
     monkeypatch.setattr("adapters._part.time.monotonic", lambda: clock)
@@ -158,7 +153,7 @@ async def test_a_part_that_keeps_failing_rests_and_is_tried_again(
     assert (await both.retrieve(request_for(), context_for(seconds=60)))["partial"] == []
 
 
-async def test_failures_count_only_in_a_row(request_for: Make, context_for: Make) -> None:
+async def test_failures_count_only_in_a_row() -> None:
     """A part that fails now and then is asked each time."""
     shaky = Scripted("x")
     both = composite({"wiki": Scripted("a"), "mail": shaky}, failures=2)
@@ -168,7 +163,7 @@ async def test_failures_count_only_in_a_row(request_for: Make, context_for: Make
     assert len(shaky.asked) == 6
 
 
-async def test_a_part_that_cancels_itself_is_missing_and_cancels_nobody(request_for: Make, context_for: Make) -> None:
+async def test_a_part_that_cancels_itself_is_missing_and_cancels_nobody() -> None:
     """Some vendor SDKs answer a lost connection with a cancellation; that is not the user speaking."""
 
     class SelfCancelling(Scripted):
@@ -179,7 +174,7 @@ async def test_a_part_that_cancels_itself_is_missing_and_cancels_nobody(request_
     assert (ids(answer), answer["partial"]) == (["wiki:a"], ["odd"])
 
 
-async def test_a_wrong_request_does_not_send_a_part_to_rest(request_for: Make, context_for: Make) -> None:
+async def test_a_wrong_request_does_not_send_a_part_to_rest() -> None:
     """The part is well; what was asked of it was not."""
     picky = Scripted("x", error=UnsupportedFilters("mail"))
     both = composite({"wiki": Scripted("a"), "mail": picky}, failures=1)
@@ -188,9 +183,7 @@ async def test_a_wrong_request_does_not_send_a_part_to_rest(request_for: Make, c
     assert len(picky.asked) == 3
 
 
-async def test_a_silent_part_is_asked_a_second_time_when_the_host_wants_it(
-    request_for: Make, context_for: Make
-) -> None:
+async def test_a_silent_part_is_asked_a_second_time_when_the_host_wants_it() -> None:
     """The first answer counts, the other try is cancelled; without the option there is one try."""
 
     class SilentOnce(Scripted):
@@ -212,7 +205,7 @@ async def test_a_silent_part_is_asked_a_second_time_when_the_host_wants_it(
 
 
 @pytest.mark.parametrize("failing", [1, 2])
-async def test_of_two_tries_the_one_that_succeeds_counts(failing: int, request_for: Make, context_for: Make) -> None:
+async def test_of_two_tries_the_one_that_succeeds_counts(failing: int) -> None:
     """A try that fails while the other is under way costs nothing and is no failure of the part."""
     begun, release = asyncio.Event(), asyncio.Event()
 
@@ -238,7 +231,7 @@ async def test_of_two_tries_the_one_that_succeeds_counts(failing: int, request_f
     assert not both._parts["wiki"]._failed_in_a_row
 
 
-async def test_a_barge_in_ends_both_tries(request_for: Make, context_for: Make, until: Make) -> None:
+async def test_a_barge_in_ends_both_tries() -> None:
     """The second try is no way for a call to outlive its caller."""
     silent = Scripted()
     silent.hold = asyncio.Event()
@@ -252,9 +245,7 @@ async def test_a_barge_in_ends_both_tries(request_for: Make, context_for: Make, 
     assert silent.cancelled == 2
 
 
-async def test_when_no_part_answers_the_error_says_so(
-    request_for: Make, context_for: Make, everything_about: Make
-) -> None:
+async def test_when_no_part_answers_the_error_says_so() -> None:
     """Late together is a timeout, one part alone keeps its error, else the parts are named without their texts."""
     secret = RuntimeError("password=hunter2")
     parts = {"wiki": Scripted(error=secret), "mail": Scripted(error=ProviderUnavailable("mail"))}
@@ -270,7 +261,7 @@ async def test_when_no_part_answers_the_error_says_so(
             await composite({"a": late[0], "b": late[1]}).retrieve(request_for(), context_for(seconds=0.1))
 
 
-async def test_cancelling_reaches_every_part(request_for: Make, context_for: Make) -> None:
+async def test_cancelling_reaches_every_part() -> None:
     """A barge-in frees the caller at once and leaves no part running; a hundred of them leave no task."""
     parts = {"wiki": Scripted("a"), "mail": Scripted("b")}
     for part in parts.values():
@@ -289,7 +280,7 @@ async def test_cancelling_reaches_every_part(request_for: Make, context_for: Mak
     assert [part.cancelled for part in parts.values()] == [100, 100]
 
 
-async def test_two_owners_asking_at_once_never_see_each_other(request_for: Make, context_for: Make) -> None:
+async def test_two_owners_asking_at_once_never_see_each_other() -> None:
     """The trusted context reaches every part of every call unchanged but for its deadline."""
 
     async def mine(request: RetrievalRequest, context: RetrievalContext) -> Any:
@@ -317,7 +308,7 @@ async def test_two_owners_asking_at_once_never_see_each_other(request_for: Make,
     await plain.close()
 
 
-async def test_filters_are_given_to_each_part_by_name_or_refused(request_for: Make, context_for: Make) -> None:
+async def test_filters_are_given_to_each_part_by_name_or_refused() -> None:
     """A part that is not named would be searched without any, which is wider than what was asked."""
     parts = {"wiki": Scripted("a"), "mail": Scripted("b")}
     both = composite(parts)
@@ -329,7 +320,7 @@ async def test_filters_are_given_to_each_part_by_name_or_refused(request_for: Ma
     assert [part.asked[0].filters for part in parts.values()] == [{"team": "a"}, {"box": 1}]
 
 
-async def test_knowledge_bases_are_the_parts_own_under_their_name(request_for: Make, context_for: Make) -> None:
+async def test_knowledge_bases_are_the_parts_own_under_their_name() -> None:
     """Only the parts whose bases were chosen are asked, by their own ids; leaving the others out is not partial."""
     parts = {"wiki": Scripted("a", bases=("handbook",)), "mail": Scripted("b", bases=("inbox", "sent"))}
     both = composite(parts)
@@ -342,14 +333,14 @@ async def test_knowledge_bases_are_the_parts_own_under_their_name(request_for: M
         await both.retrieve(request_for(knowledge_base_ids=("drive:x",)), context_for())
 
 
-async def test_composites_nest_and_name_what_is_missing_inside(request_for: Make, context_for: Make) -> None:
+async def test_composites_nest_and_name_what_is_missing_inside() -> None:
     """The path says which part of which part."""
     inner = composite({"wiki": Scripted("a"), "mail": Scripted(error=ProviderUnavailable("mail"))})
     answer = await composite({"office": inner}).retrieve(request_for(), context_for())
     assert (ids(answer), answer["partial"]) == (["office:wiki:a"], ["office/mail"])
 
 
-async def test_a_part_that_answers_nonsense_is_missing(request_for: Make, context_for: Make) -> None:
+async def test_a_part_that_answers_nonsense_is_missing() -> None:
     """No list of results is a failure of that part alone."""
 
     class Nonsense(Scripted):

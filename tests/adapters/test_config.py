@@ -8,6 +8,7 @@ import pytest
 
 from adapters import function, haystack, langchain, llama_index
 from knowledge_provider import ProviderContractError
+from tests.adapters.asking import context_for, request_for
 
 Make = Callable[..., Any]
 
@@ -58,9 +59,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (haystack.from_config, "retriever", "from a store"),
     ],
 )
-async def test_a_target_is_named_by_its_import_path(
-    factory: Make, target: str, expected: str, host: str, request_for: Make, context_for: Make
-) -> None:
+async def test_a_target_is_named_by_its_import_path(factory: Make, target: str, expected: str, host: str) -> None:
     """A function there is called and makes the object; other values are options of the adapter."""
     provider = factory({"key": "mine", "label": "Mine", "target": f"{host}:{target}", "workers": 2})
     found = await provider.retrieve(request_for("from"), context_for())
@@ -68,14 +67,14 @@ async def test_a_target_is_named_by_its_import_path(
     await provider.close()
 
 
-async def test_a_function_is_named_by_its_import_path(host: str, request_for: Make, context_for: Make) -> None:
+async def test_a_function_is_named_by_its_import_path(host: str) -> None:
     """It is the function itself that is asked, with the trusted context."""
     provider = function.from_config({"key": "mine", "label": "Mine", "function": f"{host}:search"})
     assert await provider.retrieve(request_for(), context_for("ann")) == [{"id": "1", "content": "for ann"}]
     await provider.close()
 
 
-async def test_owner_filters_are_named_the_same_way(host: str, request_for: Make, context_for: Make) -> None:
+async def test_owner_filters_are_named_the_same_way(host: str) -> None:
     """The rule that keeps owners apart is the host's code, wherever the rest is configured."""
     config = {"key": "mine", "label": "Mine", "target": f"{host}:retriever", "filters": True}
     provider = haystack.from_config({**config, "owner_filters": f"{host}:owner_filter"})

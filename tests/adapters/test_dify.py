@@ -1,8 +1,8 @@
 """`dify_provider` against a loopback service with the shape that Dify's page describes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -11,11 +11,8 @@ from aiohttp import web
 from adapters.dify import ERROR_CODES, dify_provider, from_config
 from adapters.http_service import HttpProvider
 from knowledge_provider import KnowledgeNotFound, ProviderContractError, RetrievalError, UnsupportedFilters
-
-if TYPE_CHECKING:
-    from tests.adapters.conftest import Loopback
-
-Make = Callable[..., Any]
+from tests.adapters.asking import context_for, everything_about, request_for
+from tests.adapters.loopback import Loopback
 
 MADE: list[HttpProvider] = []
 
@@ -42,7 +39,7 @@ RECORDS = {
 }
 
 
-def provider(service: "Loopback", knowledge_id: Any = "kb-1", **options: Any) -> HttpProvider:
+def provider(service: Loopback, knowledge_id: Any = "kb-1", **options: Any) -> HttpProvider:
     url = f"{service.url}/retrieval"
     MADE.append(dify_provider(url, knowledge_id, key="dify", label="Dify", api_key="s3cret", **options))
     return MADE[-1]
@@ -55,7 +52,7 @@ def condition(name: str, value: str) -> dict[str, Any]:
     }
 
 
-async def test_records_become_results(service: "Loopback", request_for: Make, context_for: Make) -> None:
+async def test_records_become_results(service: Loopback) -> None:
     """The request is the documented one; an address that is no link becomes a locator."""
     service.replies(RECORDS)
     dify = provider(service, score_threshold=0.5)
@@ -69,9 +66,7 @@ async def test_records_become_results(service: "Loopback", request_for: Make, co
     assert second.metadata == {"title": "travel.txt"}
 
 
-async def test_two_owners_asking_at_once_never_see_each_other(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_two_owners_asking_at_once_never_see_each_other(service: Loopback) -> None:
     """The knowledge base and the conditions are made from each call's own context."""
     together = asyncio.Barrier(100)
 
@@ -96,7 +91,7 @@ async def test_two_owners_asking_at_once_never_see_each_other(
     assert [[result.content for result in found] for found in answers] == [[owner] for owner in owners]
 
 
-async def test_filters_are_joined_or_refused(service: "Loopback", request_for: Make, context_for: Make) -> None:
+async def test_filters_are_joined_or_refused(service: Loopback) -> None:
     """Those of the owner and of the request must both hold; off unless the host says the service applies them."""
     service.replies(RECORDS)
     with pytest.raises(UnsupportedFilters):
@@ -117,7 +112,7 @@ async def test_filters_are_joined_or_refused(service: "Loopback", request_for: M
 @pytest.mark.parametrize("error_code", [*ERROR_CODES, 9999])
 @pytest.mark.parametrize("status", [200, 403])
 async def test_an_error_code_is_typed_whatever_status_it_comes_with(
-    error_code: int, status: int, service: "Loopback", request_for: Make, context_for: Make, everything_about: Make
+    error_code: int, status: int, service: Loopback
 ) -> None:
     """Services send Dify's codes with HTTP 200 too, and quote the key."""
     service.replies({"error_code": error_code, "error_msg": "Authorization failed: s3cret"}, status)

@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,8 +18,7 @@ from knowledge_provider import (
     RetrievalTimedOut,
     UnsupportedFilters,
 )
-
-Make = Callable[..., Any]
+from tests.adapters.asking import context_for, everything_about, request_for, until, watched_loop
 
 
 def provider(function: Any, **options: Any) -> FunctionProvider:
@@ -32,15 +30,13 @@ async def echo(request: RetrievalRequest, context: RetrievalContext) -> RawResul
     return [{"id": context.owner_id, "content": f"{request.query} for {context.owner_id}"}]
 
 
-async def test_an_async_function_is_asked_with_both_arguments(request_for: Make, context_for: Make) -> None:
+async def test_an_async_function_is_asked_with_both_arguments() -> None:
     """The function sees what the model proposed and, apart from it, who asks."""
     answer = await provider(echo).retrieve(request_for("rules"), context_for("ann"))
     assert answer == [{"id": "ann", "content": "rules for ann"}]
 
 
-async def test_a_plain_function_blocks_its_own_thread_and_never_the_loop(
-    request_for: Make, context_for: Make, watched_loop: Make, until: Make
-) -> None:
+async def test_a_plain_function_blocks_its_own_thread_and_never_the_loop() -> None:
     """Code that only knows how to block runs in threads of the provider's own."""
     release = threading.Event()
     started = threading.Event()
@@ -60,7 +56,7 @@ async def test_a_plain_function_blocks_its_own_thread_and_never_the_loop(
     assert loop.longest < 0.5
 
 
-async def test_context_variables_reach_the_thread(request_for: Make, context_for: Make) -> None:
+async def test_context_variables_reach_the_thread() -> None:
     """Tracing and request-local state of the host work in a plain function too."""
     trace = contextvars.ContextVar("trace", default="none")
     trace.set("mine")
@@ -68,9 +64,7 @@ async def test_context_variables_reach_the_thread(request_for: Make, context_for
     assert answer == [{"id": "mine"}]
 
 
-async def test_cancelling_frees_the_caller_and_full_threads_refuse_at_once(
-    request_for: Make, context_for: Make, until: Make
-) -> None:
+async def test_cancelling_frees_the_caller_and_full_threads_refuse_at_once() -> None:
     """Abandoned calls keep their threads; once they hold all, a new call is refused instead of waiting for ever."""
     release = threading.Event()
     running: list[int] = []
@@ -96,7 +90,7 @@ async def test_cancelling_frees_the_caller_and_full_threads_refuse_at_once(
     assert notes._threads.abandoned == 0
 
 
-async def test_a_hundred_barge_ins_leave_no_thread_behind(request_for: Make, context_for: Make, until: Make) -> None:
+async def test_a_hundred_barge_ins_leave_no_thread_behind() -> None:
     """Calls cancelled while they stand in line never run, and the pool is idle afterwards."""
     release = threading.Event()
     ran = 0
@@ -126,7 +120,7 @@ async def test_a_hundred_barge_ins_leave_no_thread_behind(request_for: Make, con
     assert ran == 2
 
 
-async def test_two_owners_asking_at_once_never_see_each_other(request_for: Make, context_for: Make) -> None:
+async def test_two_owners_asking_at_once_never_see_each_other() -> None:
     """Fifty calls of each owner, mid-flight together, come back to the owner who asked."""
     owners = ["ann", "bob"] * 50
     notes = provider(echo)
@@ -134,14 +128,14 @@ async def test_two_owners_asking_at_once_never_see_each_other(request_for: Make,
     assert [answer[0]["id"] for answer in answers] == owners  # type: ignore[index]
 
 
-async def test_filters_are_refused_unless_the_host_says_they_are_applied(request_for: Make, context_for: Make) -> None:
+async def test_filters_are_refused_unless_the_host_says_they_are_applied() -> None:
     """A filter that would be ignored would widen the search."""
     with pytest.raises(UnsupportedFilters):
         await provider(echo).retrieve(request_for(filters={"team": "a"}), context_for())
     assert await provider(echo, filters=True).retrieve(request_for(filters={"team": "a"}), context_for())
 
 
-async def test_the_deadline_of_the_caller_holds(request_for: Make, context_for: Make) -> None:
+async def test_the_deadline_of_the_caller_holds() -> None:
     """The smaller of the provider's own timeout and the caller's deadline ends the call."""
 
     async def never(request: RetrievalRequest, context: RetrievalContext) -> RawResults:
@@ -168,9 +162,7 @@ async def test_the_deadline_of_the_caller_holds(request_for: Make, context_for: 
     ],
 )
 @pytest.mark.parametrize("blocking", [True, False])
-async def test_an_exception_becomes_one_of_ours_without_its_text(
-    raised: Exception, code: str, blocking: bool, request_for: Make, context_for: Make, everything_about: Make
-) -> None:
+async def test_an_exception_becomes_one_of_ours_without_its_text(raised: Exception, code: str, blocking: bool) -> None:
     """Vendor text carries keys and passwords; it stays in the cause."""
 
     def plain(request: RetrievalRequest, context: RetrievalContext) -> RawResults:
@@ -186,7 +178,7 @@ async def test_an_exception_becomes_one_of_ours_without_its_text(
     assert "hunter2" not in everything_about(caught.value)
 
 
-async def test_health_and_close_are_the_hosts(request_for: Make, context_for: Make) -> None:
+async def test_health_and_close_are_the_hosts() -> None:
     """The host's own check and its own closing are used; a closed provider refuses calls that need a thread."""
     closed: list[str] = []
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx2
 import pytest
@@ -15,11 +15,8 @@ from adapters._json_text import parse_json
 from adapters._pinned_transport import is_public_address
 from adapters.http_service import HttpProvider, from_config
 from knowledge_provider import ProviderContractError, RetrievalError, UnsupportedFilters
-
-if TYPE_CHECKING:
-    from tests.adapters.conftest import Loopback
-
-Make = Callable[..., Any]
+from tests.adapters.asking import context_for, everything_about, request_for
+from tests.adapters.loopback import Loopback
 
 MADE: list[HttpProvider] = []
 
@@ -46,9 +43,7 @@ def provider(url: str, **options: Any) -> HttpProvider:
     return MADE[-1]
 
 
-async def test_the_canonical_request_carries_both_objects_apart(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_the_canonical_request_carries_both_objects_apart(service: Loopback) -> None:
     """What the model said and who asks are two members of the body; the answer is the contract's own shape."""
     service.replies({"results": [ROW]})
     company = provider(service.url, filters=True, headers={"Authorization": "Bearer s3cret"})
@@ -69,9 +64,7 @@ async def test_the_canonical_request_carries_both_objects_apart(
     assert result.metadata == {"department": "engineering"}
 
 
-async def test_build_and_rows_translate_any_other_service(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_build_and_rows_translate_any_other_service(service: Loopback) -> None:
     """Two functions are all it takes for a service with a shape of its own."""
     service.replies({"answer": {"found": [{"text": "Two reviewers.", "url": "https://docs.example.com/a", "page": 7}]}})
     company = provider(
@@ -86,9 +79,7 @@ async def test_build_and_rows_translate_any_other_service(
     assert result.score is None
 
 
-async def test_two_owners_asking_at_once_never_see_each_other(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_two_owners_asking_at_once_never_see_each_other(service: Loopback) -> None:
     """Headers and body of each call are made from its own trusted context, also with a hundred in flight."""
     together = asyncio.Barrier(100)
 
@@ -112,9 +103,7 @@ async def test_two_owners_asking_at_once_never_see_each_other(
             assert [[result.id for result in results] for results in answers] == [[owner] for owner in owners]
 
 
-async def test_a_hundred_barge_ins_leave_the_pool_idle(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_a_hundred_barge_ins_leave_the_pool_idle(service: Loopback) -> None:
     """A cancelled request frees its caller at once and gives its connection back."""
     asked = asyncio.Semaphore(0)
 
@@ -142,9 +131,7 @@ async def test_a_hundred_barge_ins_leave_the_pool_idle(
         assert len(await company.retrieve(request_for(), context_for())) == 1
 
 
-async def test_answers_that_are_not_read_to_their_end_give_their_connections_back(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_answers_that_are_not_read_to_their_end_give_their_connections_back(service: Loopback) -> None:
     """Refusals and bodies beyond the limit are left half way; a leak would use up the pool in an hour of talk."""
     company = provider(service.url, max_bytes=100)
     for status in (200, 500):
@@ -183,10 +170,7 @@ async def test_every_status_is_one_of_our_codes_and_only_503_is_tried_again(
     status: int,
     code: str,
     attempts: int,
-    service: "Loopback",
-    request_for: Make,
-    context_for: Make,
-    everything_about: Make,
+    service: Loopback,
 ) -> None:
     """A refusal says nothing of what the service wrote, and a redirect is not followed."""
     headers = {"Location": "http://169.254.169.254/"} if status == 302 else {}
@@ -199,7 +183,7 @@ async def test_every_status_is_one_of_our_codes_and_only_503_is_tried_again(
     assert "s3cret" not in everything_about(caught.value)
 
 
-async def test_retry_after_is_told_and_not_slept(service: "Loopback", request_for: Make, context_for: Make) -> None:
+async def test_retry_after_is_told_and_not_slept(service: Loopback) -> None:
     """A voice turn does not wait for a service that says when to come back."""
     service.replies("", 503, {"Retry-After": "60"})
     company = provider(service.url)
@@ -220,14 +204,14 @@ def vendor_exceptions() -> list[type[Exception]]:
 
 
 @pytest.mark.parametrize("kind", vendor_exceptions(), ids=lambda kind: kind.__name__)
-def test_every_exception_of_the_library_is_translated(kind: type[Exception], everything_about: Make) -> None:
+def test_every_exception_of_the_library_is_translated(kind: type[Exception]) -> None:
     """A new release that adds an exception fails here first."""
     ours = http_failure(kind("token=s3cret"), "company")
     assert ours is not None
     assert "s3cret" not in everything_about(ours)
 
 
-async def test_a_dead_port_is_unavailable(unused_tcp_port: int, request_for: Make, context_for: Make) -> None:
+async def test_a_dead_port_is_unavailable(unused_tcp_port: int) -> None:
     """Nobody there is a fact the model can be told."""
     company = provider(f"http://127.0.0.1:{unused_tcp_port}")
     with pytest.raises(RetrievalError) as caught:
@@ -235,9 +219,7 @@ async def test_a_dead_port_is_unavailable(unused_tcp_port: int, request_for: Mak
     assert caught.value.code == "knowledge_unavailable"
 
 
-async def test_a_body_that_drips_for_ever_meets_the_total_deadline(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_a_body_that_drips_for_ever_meets_the_total_deadline(service: Loopback) -> None:
     """Phase timeouts never end such a body; the deadline is for the whole call."""
 
     async def drip(request: web.Request, _: Any) -> web.StreamResponse:
@@ -267,9 +249,7 @@ async def test_a_body_that_drips_for_ever_meets_the_total_deadline(
         ('{"results": ["' + "x" * 20_000 + '"]}', "more than 10000 bytes"),
     ],
 )
-async def test_an_answer_that_cannot_be_read_is_a_typed_error(
-    body: str, problem: str, service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_an_answer_that_cannot_be_read_is_a_typed_error(body: str, problem: str, service: Loopback) -> None:
     """Broken, ambiguous or boundless JSON is never guessed at."""
     service.replies(body)
     company = provider(service.url, max_bytes=10_000 if len(body) < 100_000 else 4_000_000)
@@ -278,9 +258,7 @@ async def test_an_answer_that_cannot_be_read_is_a_typed_error(
     assert caught.value.code == "knowledge_bad_response"
 
 
-async def test_odd_values_inside_good_json_cost_only_themselves(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_odd_values_inside_good_json_cost_only_themselves(service: Loopback) -> None:
     """NaN is no score, a lone surrogate is replaced, rows without text are left out, numbers become ids."""
     service.replies(
         '{"results": [{"id": 7, "content": "a \\ud800 b", "score": NaN, "metadata": {"n": 1e999, "k": [1], "_p": 1}},'
@@ -294,9 +272,7 @@ async def test_odd_values_inside_good_json_cost_only_themselves(
     assert second.score is None
 
 
-async def test_a_compressed_body_that_was_not_asked_for_is_refused(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_a_compressed_body_that_was_not_asked_for_is_refused(service: Loopback) -> None:
     """A bomb of a few kilobytes would pass any limit that counts compressed bytes."""
     service.replies(gzip.compress(b"[" + b" " * 1_000_000 + b"]"), headers={"Content-Encoding": "gzip"})
     company = provider(service.url)
@@ -305,9 +281,7 @@ async def test_a_compressed_body_that_was_not_asked_for_is_refused(
     assert service.requests[0].headers["Accept-Encoding"] == "identity"
 
 
-async def test_min_score_and_score_kind_are_the_hosts_choice(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_min_score_and_score_kind_are_the_hosts_choice(service: Loopback) -> None:
     """Scores pass raw, beyond one too; a distance is no score; a threshold drops what has none."""
     service.replies([{"id": str(n), "content": "x", "score": score} for n, score in enumerate((48.17, 0.0, -1, None))])
     raw, above, distance = (
@@ -324,9 +298,7 @@ async def test_min_score_and_score_kind_are_the_hosts_choice(
         await each.close()
 
 
-async def test_filters_are_refused_unless_the_service_applies_them(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_filters_are_refused_unless_the_service_applies_them(service: Loopback) -> None:
     """A filter is passed on or refused, never dropped; one that JSON cannot hold is the caller's fault."""
     service.replies([])
     with pytest.raises(UnsupportedFilters):
@@ -339,7 +311,7 @@ async def test_filters_are_refused_unless_the_service_applies_them(
 
 
 async def test_proxies_of_the_environment_are_not_used_unless_asked(
-    service: "Loopback", request_for: Make, context_for: Make, monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
+    service: Loopback, monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
 ) -> None:
     """HTTP_PROXY would send owners' questions, and the credentials with them, through somebody else."""
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{unused_tcp_port}")
@@ -371,9 +343,7 @@ async def test_proxies_of_the_environment_are_not_used_unless_asked(
         "0.0.0.0",
     ],
 )
-async def test_the_guard_refuses_inner_addresses_however_they_are_written(
-    host: str, service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_the_guard_refuses_inner_addresses_however_they_are_written(host: str, service: Loopback) -> None:
     """NAT64 and 6to4 addresses lead inside too, although Python calls them global."""
     service.replies([ROW])
     port = service.url.rpartition(":")[2]
@@ -425,7 +395,7 @@ def test_public_addresses_pass_the_guard() -> None:
     assert not is_public_address("ff02::1")
 
 
-async def test_health_asks_the_url_it_was_given(service: "Loopback") -> None:
+async def test_health_asks_the_url_it_was_given(service: Loopback) -> None:
     """Without a URL the provider is ready; with one it is what the service answers, in our words."""
     service.replies({"fine": True})
     company = provider(service.url, health_url=f"{service.url}/health")
@@ -437,9 +407,7 @@ async def test_health_asks_the_url_it_was_given(service: "Loopback") -> None:
     assert (await provider(service.url).health()).ok
 
 
-async def test_a_client_of_the_hosts_is_used_and_left_open(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_a_client_of_the_hosts_is_used_and_left_open(service: Loopback) -> None:
     """Who built a client closes it."""
     service.replies([ROW])
     async with httpx2.AsyncClient(headers={"X-From": "host"}, follow_redirects=True) as client:
@@ -450,7 +418,7 @@ async def test_a_client_of_the_hosts_is_used_and_left_open(
     assert service.requests[0].headers["X-From"] == "host"
 
 
-def test_the_provider_serves_a_second_loop(request_for: Make) -> None:
+def test_the_provider_serves_a_second_loop() -> None:
     """Connections belong to a loop; a gateway that starts again must not meet those of the last one."""
     from knowledge_provider import RetrievalContext
 

@@ -5,10 +5,11 @@ import os
 import runpy
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 import pytest
@@ -24,11 +25,9 @@ from knowledge_provider import (
     RetrievalTimedOut,
     UnsupportedFilters,
 )
+from tests.adapters.asking import context_for, everything_about, request_for, until
+from tests.adapters.loopback import Loopback
 
-if TYPE_CHECKING:
-    from tests.adapters.conftest import Loopback
-
-Make = Callable[..., Any]
 SCRIPT = Path(__file__).with_name("search_server.py")
 PEERS = Path(__file__).resolve().parents[2] / ".peers"
 make_server = runpy.run_path(str(SCRIPT))["make_server"]
@@ -75,7 +74,7 @@ async def _listens(port: int) -> bool:
 
 
 @pytest.mark.parametrize("tool", ["search", "wrapped", "nested", "json_text"])
-async def test_rows_are_found_in_every_shape(tool: str, request_for: Make, context_for: Make) -> None:
+async def test_rows_are_found_in_every_shape(tool: str) -> None:
     """Lists come wrapped, nested, or as JSON inside text; rows keep id, title, text and raw score."""
     async with asked(make_server(), tool) as provider:
         first, second = await provider.retrieve(request_for(), context_for())
@@ -84,7 +83,7 @@ async def test_rows_are_found_in_every_shape(tool: str, request_for: Make, conte
     assert (second.id, second.score) == ("travel-1", 0.0)
 
 
-async def test_strings_and_single_rows_are_results_too(request_for: Make, context_for: Make) -> None:
+async def test_strings_and_single_rows_are_results_too() -> None:
     """A tool that answers with plain strings, or with one object that has text."""
     async with asked(make_server(), "strings") as provider:
         assert len(await provider.retrieve(request_for(), context_for())) == 2
@@ -93,7 +92,7 @@ async def test_strings_and_single_rows_are_results_too(request_for: Make, contex
         assert (result.source.title, result.content) == ("Releases", "Releases require two reviewers.")
 
 
-async def test_prose_is_taken_only_when_the_host_says_so(request_for: Make, context_for: Make) -> None:
+async def test_prose_is_taken_only_when_the_host_says_so() -> None:
     """An error or "nothing found" is prose as well; the host knows how its server says it."""
     async with asked(make_server(), "prose") as strict:
         with pytest.raises(RetrievalError, match="text_fallback is off"):
@@ -103,7 +102,7 @@ async def test_prose_is_taken_only_when_the_host_says_so(request_for: Make, cont
         assert await prose.retrieve(request_for("nothing"), context_for()) == []
 
 
-async def test_min_score_is_the_hosts_choice(request_for: Make, context_for: Make) -> None:
+async def test_min_score_is_the_hosts_choice() -> None:
     """The second row scored nothing and is not spoken."""
     async with asked(make_server(), min_score=0.1) as provider:
         (result,) = await provider.retrieve(request_for(), context_for())
@@ -111,9 +110,7 @@ async def test_min_score_is_the_hosts_choice(request_for: Make, context_for: Mak
 
 
 @pytest.mark.parametrize("server", ["memory", "stdio"])
-async def test_two_owners_asking_at_once_never_see_each_other(
-    server: str, request_for: Make, context_for: Make
-) -> None:
+async def test_two_owners_asking_at_once_never_see_each_other(server: str) -> None:
     """Arguments of the trusted context win over everything else, with a hundred calls on one session."""
     scoped: dict[str, Any] = {
         "top_k_arg": "top_k",
@@ -129,7 +126,7 @@ async def test_two_owners_asking_at_once_never_see_each_other(
     assert [[result.metadata["owner"] for result in found] for found in answers] == [[owner] for owner in owners]
 
 
-async def test_filters_need_an_argument_of_the_tool(request_for: Make, context_for: Make) -> None:
+async def test_filters_need_an_argument_of_the_tool() -> None:
     """Servers ignore arguments they do not know, so a filter would be lost without a word."""
     async with asked(make_server()) as provider:
         with pytest.raises(UnsupportedFilters):
@@ -140,7 +137,7 @@ async def test_filters_need_an_argument_of_the_tool(request_for: Make, context_f
             await provider.retrieve(request_for(filters={"owner": "ann"}), context_for())
 
 
-async def test_a_missing_tool_is_unconfigured(request_for: Make, context_for: Make) -> None:
+async def test_a_missing_tool_is_unconfigured() -> None:
     """It is seen when connecting, and told to whoever operates the gateway."""
     async with asked(make_server(), "delete_everything") as provider:
         health = await provider.health()
@@ -152,9 +149,7 @@ async def test_a_missing_tool_is_unconfigured(request_for: Make, context_for: Ma
 
 
 @pytest.mark.parametrize(("tool", "code"), [("fails", "knowledge_bad_response"), ("count", "knowledge_bad_response")])
-async def test_an_error_of_the_tool_is_typed_without_its_text(
-    tool: str, code: str, request_for: Make, context_for: Make, everything_about: Make
-) -> None:
+async def test_an_error_of_the_tool_is_typed_without_its_text(tool: str, code: str) -> None:
     """Tools put their exception's text, passwords included, into the answer."""
     async with asked(make_server(), tool) as provider:
         with pytest.raises(RetrievalError) as caught:
@@ -163,14 +158,18 @@ async def test_an_error_of_the_tool_is_typed_without_its_text(
     assert "hunter2" not in everything_about(caught.value)
 
 
-async def test_a_barge_in_reaches_the_tool(request_for: Make, context_for: Make, until: Make) -> None:
+def has_begun(events: list[str], count: int) -> bool:
+    return events.count("started") == count
+
+
+async def test_a_barge_in_reaches_the_tool() -> None:
     """A hundred cancelled calls free their callers at once and end on the server; the session serves on."""
     events: list[str] = []
     async with asked(make_server(events), "hang") as provider, asyncio.timeout(20):
         for _ in range(10):
             calls = [asyncio.create_task(provider.retrieve(request_for(), context_for())) for _ in range(10)]
             started = events.count("started") + 10
-            await until(lambda started=started: events.count("started") == started)
+            await until(partial(has_begun, events, started))
             for call in calls:
                 call.cancel()
             ends = await asyncio.gather(*calls, return_exceptions=True)
@@ -180,7 +179,7 @@ async def test_a_barge_in_reaches_the_tool(request_for: Make, context_for: Make,
         assert (await provider.health()).ok
 
 
-async def test_the_deadline_ends_a_call(request_for: Make, context_for: Make) -> None:
+async def test_the_deadline_ends_a_call() -> None:
     """The caller's deadline holds, whatever the tool does."""
     async with asked(make_server(), "hang") as provider, asyncio.timeout(30):
         await provider.health()
@@ -188,7 +187,7 @@ async def test_the_deadline_ends_a_call(request_for: Make, context_for: Make) ->
             await provider.retrieve(request_for(), context_for(seconds=0.1))
 
 
-async def test_a_child_that_dies_comes_back(request_for: Make, context_for: Make) -> None:
+async def test_a_child_that_dies_comes_back() -> None:
     """The next search starts the server again; the child is gone after closing."""
     async with asyncio.timeout(60):
         async with asked(STDIO, timeout_seconds=30.0, connect_seconds=20.0) as provider:
@@ -209,9 +208,7 @@ def _children() -> list[int]:
 
 
 @pytest.mark.parametrize("answers", ["sse", "json"])
-async def test_a_server_killed_under_thirty_callers_cancels_none_of_them(
-    answers: str, unused_tcp_port: int, request_for: Make, context_for: Make
-) -> None:
+async def test_a_server_killed_under_thirty_callers_cancels_none_of_them(answers: str, unused_tcp_port: int) -> None:
     """The SDK cancels the task that owns the client; that is nobody's but ours. After a restart all is well."""
     cancelling: list[int] = []
 
@@ -247,9 +244,7 @@ async def test_a_server_killed_under_thirty_callers_cancels_none_of_them(
     assert set(cancelling) == {0}
 
 
-async def test_closing_from_another_task_ends_calls_under_way(
-    request_for: Make, context_for: Make, until: Make
-) -> None:
+async def test_closing_from_another_task_ends_calls_under_way() -> None:
     """Whoever closes the gateway is not who connected; calls end as unavailable and nothing is left."""
     events: list[str] = []
     provider = McpProvider(make_server(events), "hang", key="mcp", label="MCP")
@@ -265,22 +260,20 @@ async def test_closing_from_another_task_ends_calls_under_way(
 
 
 @pytest.mark.parametrize("server", ["memory", "sse", "json"])
-async def test_an_answer_of_more_bytes_than_allowed_is_refused(
-    server: str, unused_tcp_port: int, request_for: Make, context_for: Make
-) -> None:
+async def test_an_answer_of_more_bytes_than_allowed_is_refused(server: str, unused_tcp_port: int) -> None:
     """Over HTTP the reading stops there; elsewhere the answer is refused once it is read."""
     async with asyncio.timeout(60):
         if server == "memory":
             async with asked(make_server(), "huge", max_bytes=20_000) as provider:
-                await _is_limited(provider, request_for, context_for)
+                await _is_limited(provider)
             return
         async with http_server(unused_tcp_port, *(["json"] if server == "json" else [])):
             url = f"http://127.0.0.1:{unused_tcp_port}/mcp"
             async with asked(url, "huge", max_bytes=20_000) as provider:
-                await _is_limited(provider, request_for, context_for)
+                await _is_limited(provider)
 
 
-async def _is_limited(provider: McpProvider, request_for: Make, context_for: Make) -> None:
+async def _is_limited(provider: McpProvider) -> None:
     assert len(await provider.retrieve(request_for("1000"), context_for(seconds=20))) == 1
     with pytest.raises(RetrievalError) as caught:
         await provider.retrieve(request_for("300000"), context_for(seconds=20))
@@ -288,9 +281,7 @@ async def _is_limited(provider: McpProvider, request_for: Make, context_for: Mak
     assert len(await provider.retrieve(request_for("1000"), context_for(seconds=20))) == 1
 
 
-async def test_a_server_that_is_not_there_is_unavailable(
-    unused_tcp_port: int, service: "Loopback", request_for: Make, context_for: Make, everything_about: Make
-) -> None:
+async def test_a_server_that_is_not_there_is_unavailable(unused_tcp_port: int, service: Loopback) -> None:
     """A dead port, a wrong command, a web page, a refusal: all are typed and quote nothing."""
     service.replies("sk-s3cret", 401)
     dead = f"http://127.0.0.1:{unused_tcp_port}/mcp"
@@ -303,7 +294,7 @@ async def test_a_server_that_is_not_there_is_unavailable(
             assert (await provider.health()).status == "unavailable"
 
 
-async def test_a_function_makes_a_new_transport_for_every_connection(request_for: Make, context_for: Make) -> None:
+async def test_a_function_makes_a_new_transport_for_every_connection() -> None:
     """A transport serves one connection; a function can renew it."""
     from adapters._mcp_transport import http_transport
 
@@ -340,7 +331,7 @@ def vendor_exceptions() -> list[type[Exception]]:
 
 
 @pytest.mark.parametrize("kind", vendor_exceptions(), ids=lambda kind: kind.__name__)
-def test_every_exception_of_the_sdk_is_translated(kind: type[Exception], everything_about: Make) -> None:
+def test_every_exception_of_the_sdk_is_translated(kind: type[Exception]) -> None:
     """Whatever the client raises becomes one of ours; its text reaches nothing of ours."""
     error = kind.__new__(kind)
     Exception.__init__(error, "token=s3cret")
@@ -351,7 +342,7 @@ def test_every_exception_of_the_sdk_is_translated(kind: type[Exception], everyth
 
 
 @pytest.mark.parametrize("code", [*CODES, -1])
-def test_every_code_of_the_protocol_is_one_of_ours(code: int, everything_about: Make) -> None:
+def test_every_code_of_the_protocol_is_one_of_ours(code: int) -> None:
     """A code that is not in the table is an internal failure and never passes untranslated."""
     ours = mcp_failure(MCPError(code, "password=hunter2", {"token": "s3cret"}), "mcp")
     assert ours is not None
@@ -384,7 +375,7 @@ def peer(name: str) -> str:
 
 
 @pytest.mark.slow
-async def test_a_published_server_answers_with_structured_rows(request_for: Make, context_for: Make) -> None:
+async def test_a_published_server_answers_with_structured_rows() -> None:
     """compliance-kb-mcp: BM25 over a public catalogue of controls, written for version 1 of the SDK."""
     server = StdioServerParameters(command=peer("compliance-kb-mcp"))
     options: dict[str, Any] = {"top_k_arg": "k", "timeout_seconds": 30.0, "connect_seconds": 25.0}
@@ -398,7 +389,7 @@ async def test_a_published_server_answers_with_structured_rows(request_for: Make
 
 
 @pytest.mark.slow
-async def test_a_published_server_answers_in_prose(tmp_path: Path, request_for: Make, context_for: Make) -> None:
+async def test_a_published_server_answers_in_prose(tmp_path: Path) -> None:
     """agents-docs: headings and text as prose, and "nothing found" as success."""
     command = peer("agents-docs")
     docs = tmp_path / ".agents" / "docs" / "handbook"

@@ -1,8 +1,8 @@
 """`OpenAIFileSearchProvider`: the real SDK against a loopback server with the API's shapes and faults."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import openai
 import pytest
@@ -11,11 +11,8 @@ from aiohttp import web
 
 from adapters.openai_file_search import ERRORS, OpenAIFileSearchProvider, from_config
 from knowledge_provider import KnowledgeNotFound, ProviderContractError, RetrievalError, RetrievalTimedOut
-
-if TYPE_CHECKING:
-    from tests.adapters.conftest import Loopback
-
-Make = Callable[..., Any]
+from tests.adapters.asking import context_for, everything_about, request_for
+from tests.adapters.loopback import Loopback
 
 
 def item(file_id: str, text: str, score: Any = 0.5, **attributes: Any) -> dict[str, Any]:
@@ -33,7 +30,7 @@ def page(*items: Any) -> dict[str, Any]:
 
 
 @pytest_asyncio.fixture
-async def client(service: "Loopback") -> AsyncIterator[openai.AsyncOpenAI]:
+async def client(service: Loopback) -> AsyncIterator[openai.AsyncOpenAI]:
     async with openai.AsyncOpenAI(api_key="sk-s3cret", base_url=f"{service.url}/v1") as made:
         yield made
 
@@ -42,9 +39,7 @@ def provider(client: openai.AsyncOpenAI, stores: Any = ("vs_1",), **options: Any
     return OpenAIFileSearchProvider(client, stores, key="files", label="Files", **options)
 
 
-async def test_a_chunk_becomes_a_result(
-    service: "Loopback", client: openai.AsyncOpenAI, request_for: Make, context_for: Make
-) -> None:
+async def test_a_chunk_becomes_a_result(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """Chunks have no id: the file's id and the text make one that stays the same."""
     first = item("file-1", "Two reviewers.", 0.91, url="https://docs.example.com/r", year=2026.0)
     service.replies(page(first, item("file-1", "On Monday.")))
@@ -67,7 +62,7 @@ async def test_a_chunk_becomes_a_result(
 
 
 async def test_several_stores_are_searched_at_once_and_merged_by_score(
-    service: "Loopback", client: openai.AsyncOpenAI, request_for: Make, context_for: Make
+    service: Loopback, client: openai.AsyncOpenAI
 ) -> None:
     """Both stores must be asked before either answers; the model sees names, never store ids."""
     together = asyncio.Barrier(2)
@@ -86,9 +81,7 @@ async def test_several_stores_are_searched_at_once_and_merged_by_score(
     assert "vs_" not in files.describe().model_dump_json()
 
 
-async def test_knowledge_bases_narrow_the_search(
-    service: "Loopback", client: openai.AsyncOpenAI, request_for: Make, context_for: Make
-) -> None:
+async def test_knowledge_bases_narrow_the_search(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """An id that is not among the host's is not passed on, and none left is not everything."""
     service.replies(page())
     files = provider(client, {"handbook": "vs_1", "travel": "vs_2"})
@@ -100,9 +93,7 @@ async def test_knowledge_bases_narrow_the_search(
     assert len(service.requests) == 1
 
 
-async def test_two_owners_asking_at_once_never_see_each_other(
-    service: "Loopback", client: openai.AsyncOpenAI, request_for: Make, context_for: Make
-) -> None:
+async def test_two_owners_asking_at_once_never_see_each_other(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """Stores and filters are made from each call's own context, a hundred in flight together."""
     together = asyncio.Barrier(100)
 
@@ -126,9 +117,7 @@ async def test_two_owners_asking_at_once_never_see_each_other(
     assert [[result.source.id for result in found] for found in answers] == [[owner] for owner in owners]
 
 
-async def test_a_requests_filters_are_joined_to_the_owners(
-    service: "Loopback", client: openai.AsyncOpenAI, request_for: Make, context_for: Make
-) -> None:
+async def test_a_requests_filters_are_joined_to_the_owners(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """Both must hold, and neither replaces the other."""
     service.replies(page())
     mine = {"type": "eq", "key": "owner", "value": "ann"}
@@ -154,11 +143,8 @@ async def test_a_requests_filters_are_joined_to_the_owners(
 async def test_a_refusal_is_typed_after_one_attempt(
     status: int,
     code: str,
-    service: "Loopback",
+    service: Loopback,
     client: openai.AsyncOpenAI,
-    request_for: Make,
-    context_for: Make,
-    everything_about: Make,
 ) -> None:
     """The SDK would try three times and wait for minutes; its message quotes the key."""
     message = {"error": {"message": "Incorrect API key provided: sk-s3cret"}}
@@ -184,10 +170,8 @@ async def test_a_refusal_is_typed_after_one_attempt(
 async def test_a_broken_body_is_a_bad_response(
     body: str,
     content_type: str,
-    service: "Loopback",
+    service: Loopback,
     client: openai.AsyncOpenAI,
-    request_for: Make,
-    context_for: Make,
 ) -> None:
     """The SDK lets errors of its own insides escape on these, or passes nothing as a page."""
     service.replies(body, headers={"Content-Type": content_type})
@@ -196,9 +180,7 @@ async def test_a_broken_body_is_a_bad_response(
     assert caught.value.code == "knowledge_bad_response"
 
 
-async def test_servers_with_the_same_api_answer_in_other_shapes(
-    service: "Loopback", client: openai.AsyncOpenAI, request_for: Make, context_for: Make
-) -> None:
+async def test_servers_with_the_same_api_answer_in_other_shapes(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """Content as plain text, ids and scores missing, numbers not finite."""
     plain = {"file_id": None, "filename": None, "score": None, "attributes": None, "content": "plain text"}
     service.replies(page(plain, item("f", "   "), {**item("g", "x"), "score": "high"}, item("h", "a \ud800 b")))
@@ -207,9 +189,7 @@ async def test_servers_with_the_same_api_answer_in_other_shapes(
     assert len(found[1].id) == 24
 
 
-async def test_a_hundred_barge_ins_leave_the_pool_idle(
-    service: "Loopback", client: openai.AsyncOpenAI, request_for: Make, context_for: Make
-) -> None:
+async def test_a_hundred_barge_ins_leave_the_pool_idle(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """The caller is free at once and every connection comes back."""
     asked = asyncio.Semaphore(0)
 
@@ -235,9 +215,7 @@ async def test_a_hundred_barge_ins_leave_the_pool_idle(
         assert await files.retrieve(request_for(), context_for())
 
 
-async def test_the_deadline_is_for_the_whole_call(
-    service: "Loopback", client: openai.AsyncOpenAI, request_for: Make, context_for: Make
-) -> None:
+async def test_the_deadline_is_for_the_whole_call(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """The SDK's timeouts are per phase, and it would try again."""
 
     async def hang(_: web.Request, __: Any) -> web.StreamResponse:
@@ -262,7 +240,7 @@ def vendor_exceptions() -> list[type[Exception]]:
 
 
 @pytest.mark.parametrize("kind", vendor_exceptions(), ids=lambda kind: kind.__name__)
-def test_every_exception_of_the_sdk_is_in_the_table(kind: type[Exception], everything_about: Make) -> None:
+def test_every_exception_of_the_sdk_is_in_the_table(kind: type[Exception]) -> None:
     """A new direct child of the SDK's base fails here unless it was thought of; its text reaches nothing of ours."""
     from adapters._failures import by_name
 
@@ -286,7 +264,7 @@ def test_every_exception_of_the_sdk_is_in_the_table(kind: type[Exception], every
     [(["completed"], "ready"), (["completed", "in_progress"], "degraded"), (["expired", "completed"], "unavailable")],
 )
 async def test_health_is_that_of_the_worst_store(
-    states: list[str], expected: str, service: "Loopback", client: openai.AsyncOpenAI
+    states: list[str], expected: str, service: Loopback, client: openai.AsyncOpenAI
 ) -> None:
     """A store that is being indexed answers in part; an expired one does not answer."""
     left = iter(states)
@@ -315,9 +293,7 @@ def test_wrong_objects_and_options_fail_at_composition() -> None:
             provider(asynchronous, nothing)
 
 
-async def test_a_config_builds_a_client_of_its_own(
-    service: "Loopback", request_for: Make, context_for: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_config_builds_a_client_of_its_own(service: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """The key comes from the environment; a key in the file is refused by name and not shown."""
     config = {"key": "files", "label": "Files", "vector_stores": {"handbook": "vs_1"}, "base_url": f"{service.url}/v1"}
     monkeypatch.setenv("FILES_KEY", "sk-s3cret")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -11,11 +11,8 @@ from aiohttp import web
 from adapters._conditions import holds, joined_conditions
 from adapters.ragflow import CODES, RAGFlowProvider, from_config
 from knowledge_provider import KnowledgeNotFound, ProviderContractError, RetrievalError, UnsupportedFilters
-
-if TYPE_CHECKING:
-    from tests.adapters.conftest import Loopback
-
-Make = Callable[..., Any]
+from tests.adapters.asking import context_for, everything_about, request_for
+from tests.adapters.loopback import Loopback
 
 MADE: list[RAGFlowProvider] = []
 
@@ -97,7 +94,7 @@ def ragflow(version: tuple[int, int]) -> Callable[[web.Request, Any], Awaitable[
     return answer
 
 
-def provider(service: "Loopback", datasets: Any = ("ds-ann", "ds-all"), **options: Any) -> RAGFlowProvider:
+def provider(service: Loopback, datasets: Any = ("ds-ann", "ds-all"), **options: Any) -> RAGFlowProvider:
     key = options.pop("api_key", KEY)
     MADE.append(RAGFlowProvider(f"{service.url}/", key, datasets, key="ragflow", label="RAGFlow", **options))
     return MADE[-1]
@@ -108,9 +105,7 @@ def team(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_chunk_becomes_a_result(
-    version: tuple[int, int], service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_a_chunk_becomes_a_result(version: tuple[int, int], service: Loopback) -> None:
     """Every version's answer gives content, similarity, document and page; the request costs no model call."""
     service.answer = ragflow(version)
     asked = provider(service)
@@ -124,9 +119,7 @@ async def test_a_chunk_becomes_a_result(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_one_result_is_asked_for_as_two(
-    version: tuple[int, int], service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_one_result_is_asked_for_as_two(version: tuple[int, int], service: Loopback) -> None:
     """A page of one came back empty; a page stays small enough for the versions that bound it."""
     service.answer = ragflow(version)
     for count in (1, 8):
@@ -135,9 +128,7 @@ async def test_one_result_is_asked_for_as_two(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_two_owners_asking_at_once_never_see_each_other(
-    version: tuple[int, int], service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_two_owners_asking_at_once_never_see_each_other(version: tuple[int, int], service: Loopback) -> None:
     """Datasets are chosen by who asks, with a hundred calls in flight together."""
     inner, together = ragflow(version), asyncio.Barrier(100)
 
@@ -155,9 +146,7 @@ async def test_two_owners_asking_at_once_never_see_each_other(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_owner_filters_hold_or_are_refused_and_never_widen(
-    version: tuple[int, int], service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_owner_filters_hold_or_are_refused_and_never_widen(version: tuple[int, int], service: Loopback) -> None:
     """A filter without a match returned everything up to 0.22; what cannot be checked again is not passed on."""
     service.answer = ragflow(version)
     asked = provider(service, ["ds-all"], owner_filters=lambda context: team(context.owner_id))
@@ -173,7 +162,7 @@ async def test_owner_filters_hold_or_are_refused_and_never_widen(
         assert await asked.retrieve(request_for(), context_for("carol")) == []
 
 
-async def test_a_flat_filter_is_refused(service: "Loopback", request_for: Make, context_for: Make) -> None:
+async def test_a_flat_filter_is_refused(service: Loopback) -> None:
     """RAGFlow would ignore it, or find nothing, depending on its version."""
     service.answer = ragflow((0, 27))
     malformed: list[Any] = [{"team": "ann"}, {"conditions": []}, {"conditions": [{"name": "team"}]}, {"conditions": {}}]
@@ -183,9 +172,7 @@ async def test_a_flat_filter_is_refused(service: "Loopback", request_for: Make, 
     assert service.requests == []
 
 
-async def test_chunks_of_a_dataset_that_was_not_asked_for_are_dropped(
-    service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_chunks_of_a_dataset_that_was_not_asked_for_are_dropped(service: Loopback) -> None:
     """The server's word is not taken for where a chunk comes from."""
     chunks = [
         {"id": "1", "content": "a", "dataset_id": "ds-bob"},
@@ -199,9 +186,7 @@ async def test_chunks_of_a_dataset_that_was_not_asked_for_are_dropped(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_wrong_key_is_unauthorized_in_every_version(
-    version: tuple[int, int], service: "Loopback", request_for: Make, context_for: Make, everything_about: Make
-) -> None:
+async def test_a_wrong_key_is_unauthorized_in_every_version(version: tuple[int, int], service: Loopback) -> None:
     """Said with HTTP 200 and 109, with 401 and 109, or with 401 and 401; the message quotes the key."""
     service.answer = ragflow(version)
     asked = provider(service, api_key="wrong")
@@ -215,9 +200,7 @@ async def test_a_wrong_key_is_unauthorized_in_every_version(
 
 
 @pytest.mark.parametrize("code", [*CODES, 777])
-async def test_every_code_is_one_of_ours(
-    code: int, service: "Loopback", request_for: Make, context_for: Make, everything_about: Make
-) -> None:
+async def test_every_code_is_one_of_ours(code: int, service: Loopback) -> None:
     """Failures mostly arrive with HTTP 200; the text beside the code is never passed on."""
     service.replies({"code": code, "data": False, "message": "password=hunter2"})
     with pytest.raises(RetrievalError) as caught:
@@ -239,9 +222,7 @@ async def test_every_code_is_one_of_ours(
         ({"code": 102, "message": "You don't own the dataset x."}, "knowledge_forbidden"),
     ],
 )
-async def test_a_success_that_is_none_is_an_error(
-    answer: Any, code: str, service: "Loopback", request_for: Make, context_for: Make
-) -> None:
+async def test_a_success_that_is_none_is_an_error(answer: Any, code: str, service: Loopback) -> None:
     """`data: false` with code 0 is a missing key, a web page is a wrong path; neither is an empty result."""
     service.replies(answer)
     with pytest.raises(RetrievalError) as caught:
@@ -249,7 +230,7 @@ async def test_a_success_that_is_none_is_an_error(
     assert caught.value.code == code
 
 
-async def test_nothing_found_is_not_an_error(service: "Loopback", request_for: Make, context_for: Make) -> None:
+async def test_nothing_found_is_not_an_error(service: Loopback) -> None:
     """Some versions say it with the code of an error."""
     for empty in (
         {"code": 102, "data": False, "message": "No chunk found! Check the chunk status please!"},
@@ -259,7 +240,7 @@ async def test_nothing_found_is_not_an_error(service: "Loopback", request_for: M
         assert await provider(service).retrieve(request_for(), context_for()) == []
 
 
-async def test_knowledge_bases_narrow_the_search(service: "Loopback", request_for: Make, context_for: Make) -> None:
+async def test_knowledge_bases_narrow_the_search(service: Loopback) -> None:
     """The model chooses among names; ids stay here, and none left is not everything."""
     service.answer = ragflow((0, 27))
     asked = provider(service, {"handbook": "ds-ann", "all": "ds-all"})
@@ -270,7 +251,7 @@ async def test_knowledge_bases_narrow_the_search(service: "Loopback", request_fo
     assert "ds-" not in asked.describe().model_dump_json()
 
 
-async def test_a_barge_in_leaves_the_pool_idle(service: "Loopback", request_for: Make, context_for: Make) -> None:
+async def test_a_barge_in_leaves_the_pool_idle(service: Loopback) -> None:
     """A hundred cancelled searches give all their connections back."""
     asked_for = asyncio.Semaphore(0)
 
