@@ -101,6 +101,8 @@ class LibraryReader:
             return self._searched(query, owner_id, limit, document_ids, per_document)
         except (ValueError, OSError):  # the index, a cache, is damaged
             self._upkeep.mend()
+            if self._workspace.was_cut_off() and not self._workspace.index.exists(owner_id):
+                return ()  # the owner's first import is at work: nothing can be found yet
             return self._searched(query, owner_id, limit, document_ids, per_document)
 
     def export(self, folder: Path | str, *, owner_id: str = PERSONAL_OWNER) -> int:

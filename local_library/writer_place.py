@@ -48,8 +48,13 @@ class WriterPlace:
 
     @contextmanager
     def taken(self, wait_seconds: float) -> Iterator[None]:
-        """Be the writer for a block. Raises `LibraryBusy` when another process keeps the place for too long."""
-        with self._turn:
+        """Be the writer for a block. Raises `LibraryBusy` when another process keeps the place for too long.
+
+        Threads of one process wait for each other, but for one whose wait is 0.
+        """
+        if not self._turn.acquire(blocking=wait_seconds > 0):
+            raise LibraryBusy(self._store, wait_seconds)
+        try:
             if self._held is None:
                 self._held = self._locked(wait_seconds)
             self._depth += 1
@@ -66,6 +71,8 @@ class WriterPlace:
                 self._depth -= 1
                 if not self._depth:
                     self._done()
+        finally:
+            self._turn.release()
 
     def is_marked(self) -> bool:
         """Whether a writer is at work right now, or was killed at work, or could not write."""

@@ -1,6 +1,7 @@
 """One writer at a time: who waits, who leaves, and what is finished before."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,22 @@ def test_a_thread_at_work_is_not_interrupted_by_one_in_line(tmp_path: Path) -> N
         assert not first.finished.is_set()
     with second.place.taken(20):
         assert first.finished.is_set()
+
+
+def test_threads_wait_for_each_other_unless_they_wait_for_nobody(tmp_path: Path) -> None:
+    """A thread that would only mend something goes on at once while another one writes."""
+    holder = Holder(tmp_path)
+
+    def attempt(wait_seconds: float) -> bool:
+        with holder.place.taken(wait_seconds):
+            return True
+
+    with ThreadPoolExecutor(2) as threads:
+        with holder.place.taken(0):
+            with pytest.raises(LibraryBusy):
+                threads.submit(attempt, 0).result(timeout=10)
+            waiting = threads.submit(attempt, 0.01)
+        assert waiting.result(timeout=10)
 
 
 def test_the_place_is_free_when_finishing_fails(tmp_path: Path) -> None:
