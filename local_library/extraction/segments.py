@@ -9,6 +9,7 @@ from .outcome import Enough
 
 MOST_CHARACTERS = 20_000_000
 MOST_SEGMENTS = 400_000
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _SPACE = re.compile(r"[ \t\f\v\u00a0]+")
 
 
@@ -25,6 +26,7 @@ class SegmentWriter:
     _characters: int = 0
 
     def add(self, kind: SegmentKind, text: str, *, level: int = 0, place: str = "") -> None:
+        text = _CONTROLS.sub("", text)
         cleaned = text.strip("\n") if kind in (SegmentKind.CODE, SegmentKind.TABLE) else tidy(text)
         if not cleaned.strip():
             return

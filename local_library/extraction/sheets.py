@@ -43,21 +43,24 @@ def extract_sheets(content: bytes, writer: SegmentWriter) -> None:
             writer.warn(f"The sheet {name!r} could not be read.")
             continue
         writer.heading(name, 1, place=f"sheet={name}")
-        merged = _merged(sheet)
-        write_rows(_rows(sheet, merged), writer, f"sheet={name}", header_rows=_header_rows(merged))
+        merged, top = _merged(sheet), (sheet.start or (0, 0))[0]
+        write_rows(_rows(sheet, merged, top), writer, f"sheet={name}", header_rows=_header_rows(merged, top))
     if archive is not None and _lacks_results(archive):
         writer.warn("Formulas without a stored result were left out.")
 
 
-def _rows(sheet: Any, merged: Merged) -> Iterator[list[str]]:
-    """The rows from the first of the sheet on, with what a merged cell says in each of its places."""
+def _rows(sheet: Any, merged: Merged, top: int) -> Iterator[list[str]]:
+    """The rows from the first of the sheet on, with what a merged cell says in each of its rows.
+
+    In the header, from row ``top`` on, it is said in each of its columns, too.
+    """
     says: dict[tuple[int, int], str] = {}
     for number, values in enumerate(sheet.iter_rows()):
         row = list(map(_shown, values))
         for first_row, first, last in merged.get(number, ()):
             if first_row == number and first < len(row):
                 says[first_row, first] = row[first]
-            is_header = number < _MOST_HEADER_ROWS
+            is_header = number < top + _MOST_HEADER_ROWS
             for column in range(first, min(last + 1, len(row)) if is_header else min(first + 1, len(row))):
                 row[column] = says.get((first_row, first), row[column])
         yield row
@@ -66,19 +69,20 @@ def _rows(sheet: Any, merged: Merged) -> Iterator[list[str]]:
 def _merged(sheet: Any) -> Merged:
     covering: dict[int, list[tuple[int, int, int]]] = {}
     cells = 0
+    left = (sheet.start or (0, 0))[1]  # rows come from the first of the sheet on, columns from the first with a value
     for (first_row, first), (last_row, last) in sheet.merged_cell_ranges or ():
         cells += last_row - first_row + 1
         if cells > _MOST_MERGED_CELLS:
             break
         for row in range(first_row, last_row + 1):
-            covering.setdefault(row, []).append((first_row, first, last))
+            covering.setdefault(row, []).append((first_row, max(0, first - left), last - left))
     return covering
 
 
-def _header_rows(merged: Merged) -> int:
-    """One, and one more for each row from the top on that has a cell across columns."""
+def _header_rows(merged: Merged, top: int) -> int:
+    """One, and one more for each row from ``top`` on that has a cell across columns."""
     across = 0
-    while across < _MOST_HEADER_ROWS and any(last > first for _, first, last in merged.get(across, ())):
+    while across < _MOST_HEADER_ROWS and any(last > first for _, first, last in merged.get(top + across, ())):
         across += 1
     return 1 + across
 
