@@ -157,7 +157,8 @@ def create_gateway_application(
     from local_library import LocalDomainKnowledgeProvider
 
     opened = _opened_library(library, store, chosen.domain_library_embedder)
-    return GatewayApplication(LocalDomainKnowledgeProvider(opened, view="passages"), chosen, library=opened)
+    local = LocalDomainKnowledgeProvider(opened, view="passages", closes_library=opened is not library)
+    return GatewayApplication(local, chosen, library=opened)
 
 
 def _opened_library(library: Path | str | Any | None, store: Path | None, embedder_name: str) -> Any:
