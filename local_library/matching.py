@@ -1,7 +1,7 @@
 """What a query looks for, and whether a passage answers it. Pure: frequencies come in as a function."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -19,7 +19,8 @@ HEAD_POSTINGS = 100_000
 _FEW, _FEW_PASSAGES = 0.01, 20  # a word that more passages hold was hardly misheard, and its grams cost the most
 _FEWEST_TERMS, _MOST_TERMS = 4, 48
 _BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.5, "phon": 0.6}
-_MISHEARD_CREDIT = 0.6
+_MISHEARD_CREDIT = 0.8
+_PROVING_WORDS = 4  # so many words in common say that a passage is about the question; a shorter question needs all
 _ALIKE = 0.5
 _SATURATION = 2.2  # what BM25 with k1 = 1.2 gives at most for a weight of 1
 
@@ -44,11 +45,8 @@ class QueryPlan:
 
     wanted: tuple[WeightedTerm, ...]
     words: tuple[QueryWord, ...]
-
-    @property
-    def weight(self) -> float:
-        """What all words weigh together."""
-        return sum(word.weight for word in self.words)
+    weight: float
+    """What all words weigh together."""
 
 
 def planned(query: str, languages: Sequence[str], frequency: Frequency, passages: int) -> QueryPlan:
@@ -67,7 +65,7 @@ def planned(query: str, languages: Sequence[str], frequency: Frequency, passages
     wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *_within(head, frequency, HEAD_POSTINGS))
     asked = _asked(content, forms)
     words = tuple(_query_word(word, asked[word], plain, frequency, passages) for word in asked)
-    return QueryPlan(wanted, words)
+    return QueryPlan(wanted, words, sum(word.weight for word in words))
 
 
 def _query_word(
@@ -95,34 +93,37 @@ def _asked(content: Sequence[Term], forms: Mapping[str, tuple[str, ...]]) -> dic
     return asked if pairs else asked | {word: (word,) for word in unspaced}
 
 
-def coverage(plan: QueryPlan, passage: Held, enough: float = 1.0) -> float:
-    """The share, 0..1, of the query's weight that the passage holds; a misheard word counts in part.
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How much of the query's weight a passage holds, 0..1, and what the floor judges."""
 
-    Words that may have been misheard are looked for, which takes time, only where they decide whether the share
-    reaches ``enough``.
+    coverage: float
+    relevance: float
+
+
+def judged(plan: QueryPlan, passage: Held, score: float, floor: float) -> Judgement:
+    """Judge a ``passage`` that the index found with ``score``; a misheard word counts in part.
+
+    Words that may have been misheard are looked for, which takes time, only where they decide about the ``floor``.
     """
-    total = plan.weight
-    if not total:
-        return 0.0
     missing = [word for word in plan.words if not passage.holds(word.tokens, unspaced=word.unspaced)]
-    lacking = sum(word.weight for word in missing)
-    exact = 1.0 - lacking / total
-    if exact >= enough or exact + _MISHEARD_CREDIT * lacking / total < enough:
+    exact = _judgement(plan, missing, [], score)
+    if exact.relevance >= floor or _judgement(plan, [], missing, score).relevance < floor:
         return exact
-    heard = _Heard(passage)
-    misheard = (word.weight for word in missing if heard.holds(word))
-    return exact + _MISHEARD_CREDIT * sum(misheard) / total
+    misheard = _misheard(missing, passage)
+    return _judgement(plan, [word for word in missing if word not in misheard], misheard, score)
 
 
-def score_share(plan: QueryPlan, score: float) -> float:
-    """``score`` against what a passage would get that holds every word of the query several times."""
-    ideal = _SATURATION * plan.weight
-    return score / ideal if ideal else 0.0
-
-
-def relevance(covered: float, share: float) -> float:
-    """What the floor judges: mostly how much of the question is there, partly how strongly."""
-    return covered + 0.5 * share
+def _judgement(plan: QueryPlan, missing: Sequence[QueryWord], misheard: Sequence[QueryWord], score: float) -> Judgement:
+    """Relevance is mostly how much of the question is there, partly how strongly; few words in common prove little."""
+    if not plan.weight:
+        return Judgement(0.0, 0.0)
+    lacking = sum(word.weight for word in missing) + (1 - _MISHEARD_CREDIT) * sum(word.weight for word in misheard)
+    in_common = len(plan.words) - len(missing) - (1 - _MISHEARD_CREDIT) * len(misheard)
+    too_few = max(0.0, min(len(plan.words), _PROVING_WORDS) - in_common) / _PROVING_WORDS
+    covered = 1.0 - lacking / plan.weight
+    strength = score / (_SATURATION * plan.weight)
+    return Judgement(covered, (covered + 0.5 * strength) * (1 - 0.5 * too_few))
 
 
 def named_in(plan: QueryPlan, title: str, language: str) -> bool:
@@ -132,27 +133,26 @@ def named_in(plan: QueryPlan, title: str, language: str) -> bool:
     return bool(telling) and telling <= asked
 
 
-class _Heard:
-    """The words of a passage as a recognizer may have heard them: by sound and by grams."""
+def _misheard(missing: Sequence[QueryWord], passage: Held) -> list[QueryWord]:
+    """Which of the ``missing`` words the passage holds as a recognizer may have heard them."""
+    grams_of_all = frozenset().union(*(_gram_set(word.word) for word in missing))
+    alike = [one for one in passage.words if not grams_of_all.isdisjoint(_gram_set(one))]
+    heard = frozenset(map(sound, passage.words))
+    return [word for word in missing if _is_misheard(word, alike, heard, passage)]
 
-    def __init__(self, passage: Held) -> None:
-        self._passage = passage
-        self._words = passage.words
-        self._sounds = frozenset(map(sound, self._words))
-        self._grams: frozenset[str] = frozenset().union(*map(_gram_set, self._words))
 
-    def holds(self, asked: QueryWord) -> bool:
-        """Whether the passage holds a word that sounds the same or shares most of its grams."""
-        if asked.unspaced:
-            return not self._passage.han_sounds.isdisjoint(asked.joined)
-        code = sound(asked.word)
-        if (len(code) > 1 and code in self._sounds) or not self._sounds.isdisjoint(asked.joined):
-            return True
-        wanted = _gram_set(asked.word)
-        if len(asked.word) <= 3 or 2 * len(wanted & self._grams) < len(wanted):
-            return False
-        least, most = len(asked.word) - 4, len(asked.word) + 4
-        return any(least <= len(one) <= most and _dice(wanted, _gram_set(one)) >= _ALIKE for one in self._words)
+def _is_misheard(asked: QueryWord, alike: Sequence[str], heard: Set[str], passage: Held) -> bool:
+    """Whether a word of the passage sounds the same, or one of those ``alike`` shares most of its grams."""
+    if asked.unspaced:
+        return not passage.han_sounds.isdisjoint(asked.joined)
+    code = sound(asked.word)
+    if (len(code) > 1 and code in heard) or not heard.isdisjoint(asked.joined):
+        return True
+    wanted = _gram_set(asked.word)
+    least, most = len(asked.word) - 4, len(asked.word) + 4
+    return len(asked.word) > 3 and any(
+        least <= len(one) <= most and _dice(wanted, _gram_set(one)) >= _ALIKE for one in alike
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -194,4 +194,4 @@ def _within(candidates: Sequence[tuple[str, str]], frequency: Frequency, budget:
     return kept
 
 
-__all__ = ["QueryPlan", "QueryWord", "coverage", "named_in", "planned", "relevance", "score_share"]
+__all__ = ["Judgement", "QueryPlan", "QueryWord", "judged", "named_in", "planned"]

@@ -5,19 +5,18 @@ from functools import partial
 
 from .catalog import Catalog
 from .lexical_index import IndexHit, IndexView, LexicalIndex
-from .matching import QueryPlan, coverage, named_in, planned, relevance, score_share
+from .matching import QueryPlan, judged, named_in, planned
 from .outline import locator_for
 from .records import FoundPassage, Passage
 from .tokens import Held
 
-FLOOR = 0.6
+FLOOR = 0.5
 """The least relevance of an answer. Below it the documents do not say; docs/library.md has the measured rates."""
 
 _CANDIDATES = 16
 _PER_DOCUMENT = 3
 _ROUNDS = 3
 _MOST_REJECTED = 10
-_MISHEARD_JUDGED = 6  # passages in which misheard words are looked for, since that takes time
 _ALIKE = 0.9
 _MERGED_CHARACTERS = 2_400
 
@@ -82,7 +81,6 @@ class _Choice:
         self._keep_alike = keep_alike
         self._taken: dict[str, int] = {}
         self._seen: list[frozenset[str]] = []
-        self._judged = 0
         self._rejected = 0
 
     @property
@@ -104,22 +102,20 @@ class _Choice:
                 return
             passage = stored(hit.passage_id)
             if passage is not None and self._has_room(passage):
-                self._judge(passage, hit.score, score_share(self._plan, hit.score))
+                self._judge(passage, hit.score)
 
     def _has_room(self, passage: Passage) -> bool:
         taken = self._taken.get(passage.document_id, 0)
         return taken < self._per_document or named_in(self._plan, passage.title, passage.language)
 
-    def _judge(self, passage: Passage, score: float, share: float) -> None:
-        needed = self._floor - relevance(0.0, share) if self._judged < _MISHEARD_JUDGED else 0.0
-        self._judged += 1
-        covered = coverage(self._plan, Held(searched_text(passage), passage.language), enough=needed)
-        worth = relevance(covered, share)
-        if worth < self._floor or (not self._keep_alike and self._is_repeated(passage.chunk.text)):
+    def _judge(self, passage: Passage, score: float) -> None:
+        held = Held(searched_text(passage), passage.language)
+        found = judged(self._plan, held, score, self._floor)
+        if found.relevance < self._floor or (not self._keep_alike and self._is_repeated(passage.chunk.text)):
             self._rejected += 1
             return
         locator = locator_for(passage.path, passage.chunk.heading_path, passage.chunk.place, passage.title)
-        self.kept.append(FoundPassage(passage, score, covered, worth, passage.chunk.text, locator))
+        self.kept.append(FoundPassage(passage, score, found.coverage, found.relevance, passage.chunk.text, locator))
         self._taken[passage.document_id] = self._taken.get(passage.document_id, 0) + 1
 
     def _is_repeated(self, text: str) -> bool:
