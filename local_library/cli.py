@@ -170,6 +170,7 @@ def show(session: _Session, document: str) -> None:
 def search(session: _Session, query: str, limit: int) -> None:
     """Print the passages that answer QUERY."""
     with session.opened_with_embedder() as opened:
+        opened.semantic.load()
         found = opened.search(query, owner_id=session.owner, limit=limit)
     lines = [f"{one.passage.title} ({one.locator})\n{one.text}\n" for one in found]
     session.show(found, lines or ["Nothing in the documents answers this."])
