@@ -4,7 +4,7 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -195,10 +195,10 @@ def read(session: _Session, locator: str, limit: int) -> None:
 def remove(session: _Session, documents: tuple[str, ...], compact: bool) -> None:
     """Erase documents by id or path; your own files stay."""
     with session.opened() as opened:
-        removed = [opened.remove(one, owner_id=session.owner) for one in documents]
-        if compact:
-            opened.compact()
-    open_ends = [] if compact or all(one.erased for one in removed) else ["Run with --compact to finish the erasure."]
+        removed = opened.remove_many(documents, owner_id=session.owner)
+        if compact and _compacted(opened):
+            removed = tuple(replace(one, erased=True) for one in removed)
+    open_ends = [] if all(one.erased for one in removed) else ["Run earpiece library compact to finish the erasure."]
     session.show(removed, [*(f"Removed {one.document.title}" for one in removed), *open_ends])
 
 
@@ -243,7 +243,7 @@ def rebuild_index(session: _Session) -> None:
 def compact(session: _Session) -> None:
     """Finish every erasure and give space back to the disk."""
     with session.opened() as opened:
-        done = opened.compact()
+        done = _compacted(opened)
     session.show({"finished": done}, ["Done." if done else "Another process reads old records; run it again later."])
 
 
@@ -272,6 +272,12 @@ def reconcile(session: _Session, delete_stale: bool, again: bool) -> None:
 
 def _with_status(document: DocumentInfo, status: DocumentStatus) -> dict[str, Any]:
     return {**asdict(document), "status": status.status, "status_sentence": status.sentence}
+
+
+def _compacted(opened: DomainLibrary) -> bool:
+    with _progress() as progress:
+        task = progress.add_task("Erasing", total=None)
+        return opened.compact(progress=lambda done, all_: progress.update(task, completed=done, total=all_))
 
 
 def _imported(opened: DomainLibrary, session: _Session, path: Path, ignore: tuple[str, ...]) -> Iterable[ImportOutcome]:

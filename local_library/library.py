@@ -93,9 +93,9 @@ class DomainLibrary(LibraryReader):
         folder = usable_folder(self.documents_folder or "")
         outcomes = self.import_folder(folder, owner_id=owner_id, progress=progress)
         present = {outcome.path for outcome in outcomes}
-        for path, document_id in self.paths(owner_id=owner_id).items():
-            if Path(path).is_relative_to(folder) and path not in present:
-                self.remove(document_id, owner_id=owner_id)
+        known = self.paths(owner_id=owner_id)
+        removed = [path for path in known if Path(path).is_relative_to(folder) and path not in present]
+        self.remove_many([known[path] for path in removed], owner_id=owner_id)
         refused = (file.path for file in self.quarantined(owner_id=owner_id))
         gone = [path for path in refused if Path(path).is_relative_to(folder) and path not in present]
         if gone:
@@ -190,9 +190,16 @@ class DomainLibrary(LibraryReader):
 
     def remove(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> Removal:
         """Erase a document with its versions, text and index entries. The user's own file stays."""
-        found = self.show(document, owner_id=owner_id)
+        return self.remove_many([document], owner_id=owner_id)[0]
+
+    def remove_many(self, documents: Iterable[str], *, owner_id: str = PERSONAL_OWNER) -> tuple[Removal, ...]:
+        """Erase documents as `remove` does, all of them or, where one does not exist, none: the index follows once."""
+        found = {one.document_id: one for one in (self.show(document, owner_id=owner_id) for document in documents)}
+        if not found:
+            return ()
         with self._workspace.writing() as catalog:
-            return Removal(found, self._upkeep.erase_document(catalog, owner_id, found.document_id))
+            erased = self._upkeep.erase_documents(catalog, owner_id, found)
+        return tuple(Removal(one, erased) for one in found.values())
 
     def erase_owner(self, owner_id: str) -> None:
         """Erase everything of an owner from every file of the library."""

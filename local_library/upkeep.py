@@ -1,7 +1,7 @@
 """Keeps a store sound: finishes what a crash cut off, mends the index, erases without a trace."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from .catalog import Catalog
 from .errors import LibraryBusy, LibraryStorageFailed
@@ -57,13 +57,15 @@ class Upkeep:
         pending = any(owner == owner_id for _, owner, _ in catalog.index_work())
         return pending or held == catalog.counts(owner_id)[1]
 
-    def erase_document(self, catalog: Catalog, owner_id: str, document_id: str) -> bool:
-        """Erase a document everywhere; false when words of it stay in a large index until `compact`."""
-        hashes = catalog.hashes(owner_id, document_id)
+    def erase_documents(self, catalog: Catalog, owner_id: str, document_ids: Collection[str]) -> bool:
+        """Erase documents everywhere; false when words of them stay in a large index until `compact`."""
+        hashes = {one for document_id in document_ids for one in catalog.hashes(owner_id, document_id)}
         with self._workspace.unit_of_work(owner_id) as work:
-            work.erase_document(document_id)
+            for document_id in document_ids:
+                work.erase_document(document_id)
             work.plan_purge()
-        self._workspace.vectors.forget(owner_id, document_id)
+        for document_id in document_ids:
+            self._workspace.vectors.forget(owner_id, document_id)
         for source_content_hash in hashes:
             if not catalog.uses_hash(owner_id, source_content_hash):
                 self._workspace.originals.erase(owner_id, source_content_hash)

@@ -114,10 +114,11 @@ class Follower:
     def _remove_gone(self) -> None:
         """Remove the documents whose files are gone, and those below a folder that is gone."""
         gone = {path for path in self._gone if not path.exists()}
-        for path, document_id in self._library.paths(owner_id=self._owner).items() if gone else ():
-            if _is_at_or_below(Path(path), gone):
-                self._library.remove(document_id, owner_id=self._owner)
-                self._report(ImportOutcome(path, ImportStatus.REMOVED, document_id))
+        known = self._library.paths(owner_id=self._owner) if gone else {}
+        removed = [one for path, one in known.items() if _is_at_or_below(Path(path), gone)]
+        for removal in self._library.remove_many(removed, owner_id=self._owner):
+            document = removal.document
+            self._report(ImportOutcome(document.path, ImportStatus.REMOVED, document.document_id))
         for file in self._library.quarantined(owner_id=self._owner) if gone else ():
             if _is_at_or_below(Path(file.path), gone):
                 self._library.dismiss(file.path, owner_id=self._owner)

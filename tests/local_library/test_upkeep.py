@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from knowledge_provider import PERSONAL_OWNER
-from local_library import DomainLibrary, Removal
+from local_library import DocumentNotFound, DomainLibrary, Removal
 from local_library.originals import owner_tag
 from local_library.upkeep import ERASED_AT_ONCE_PASSAGES
 from tests.local_library.crash_worker import InProcess
@@ -124,6 +124,22 @@ def test_words_of_an_older_version_leave_the_index_with_compacting(library: Doma
     assert library.compact()
     assert held() == 0
     assert library.show("/zwirbelkraut.md").version == 2
+
+
+def test_many_documents_are_removed_together_or_not_at_all(library: DomainLibrary, tmp_path: Path) -> None:
+    """By id or path, each once; one that does not exist keeps all of them."""
+    for number in range(4):
+        library.import_bytes(f"/zwirbelkraut{number}.md", secret(2))
+    ids = [library.show(f"/zwirbelkraut{number}.md").document_id for number in range(4)]
+    with pytest.raises(DocumentNotFound):
+        library.remove_many([*ids, "/nowhere.md"])
+    assert len(library.list()) == 5
+    removed = library.remove_many([ids[0], "/zwirbelkraut1.md", ids[1], *ids[2:]])
+    assert [(one.document.document_id, one.erased) for one in removed] == [(one, True) for one in ids]
+    assert traces_in(tmp_path / "store") == set()
+    assert [one.path for one in library.list()] == ["/ordinary.md"]
+    assert library.remove_many([]) == ()
+    assert library.verify() == ()
 
 
 def test_a_second_document_with_the_same_bytes_keeps_them(library: DomainLibrary) -> None:
