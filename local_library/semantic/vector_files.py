@@ -169,8 +169,8 @@ def as_rows(vectors: Any) -> Rows:
     """Vectors as whole numbers from -127 to 127, each row by its own largest number: directions are what counts."""
     found = numpy.asarray(vectors, dtype=numpy.float32)
     largest = numpy.abs(found).max(axis=1, keepdims=True)
-    scale = numpy.divide(numpy.float32(127), largest, out=numpy.zeros_like(largest), where=largest > 0)
-    made: Rows = numpy.rint(found * scale).astype(numpy.int8)
+    shares = numpy.divide(found, largest, out=numpy.zeros_like(found), where=largest > 0)
+    made: Rows = numpy.rint(127 * shares).astype(numpy.int8)
     return made
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from local_library.semantic.entries import VectorEntry, VectorSpace
@@ -125,6 +125,7 @@ def test_a_layout_of_another_version_is_not_read(files: VectorFiles) -> None:
 
 
 @given(st.lists(st.lists(st.floats(-1e3, 1e3, width=32), min_size=5, max_size=5), min_size=1, max_size=4))
+@example([[0.0, 0.0, 0.0, 0.0, 1.1754943508222875e-38]])
 def test_rows_point_where_their_vectors_do(vectors: list[list[float]]) -> None:
     """Whole numbers of one byte keep the direction to within half a step; a vector of zeros stays one."""
     found = numpy.array(vectors, numpy.float32)
