@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 from aiohttp import web
 
+from tests.adapters.http_client import MADE
 from tests.adapters.loopback import Loopback
 
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
@@ -24,3 +25,11 @@ async def service() -> AsyncIterator[Loopback]:
     loopback.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     yield loopback
     await runner.cleanup()
+
+
+@pytest_asyncio.fixture
+async def closed_afterwards() -> AsyncIterator[None]:
+    """Close what `closed_later` was given."""
+    yield
+    while MADE:
+        await MADE.pop().close()

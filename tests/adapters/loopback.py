@@ -1,5 +1,6 @@
 """An HTTP service on loopback whose answers a test sets."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,18 @@ class Loopback:
         self.bodies.append(body)
         assert self.answer is not None
         return await self.answer(request, body)
+
+    def hangs(self) -> asyncio.Semaphore:
+        """Answer nobody; the semaphore counts who asks."""
+        asked = asyncio.Semaphore(0)
+
+        async def hang(_: web.Request, __: Any) -> web.StreamResponse:
+            asked.release()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        self.answer = hang
+        return asked
 
     def replies(self, payload: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
         """Answer every request with this JSON, or with this text as it is."""

@@ -1,29 +1,19 @@
 """`dify_provider` against a loopback service with the shape that Dify's page describes."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from aiohttp import web
 
 from adapters.dify import ERROR_CODES, dify_provider, from_config
 from adapters.http_service import HttpProvider
 from knowledge_provider import KnowledgeNotFound, ProviderContractError, RetrievalError, UnsupportedFilters
 from tests.adapters.asking import context_for, everything_about, request_for
+from tests.adapters.http_client import closed_later
 from tests.adapters.loopback import Loopback
 
-MADE: list[HttpProvider] = []
-
-
-@pytest_asyncio.fixture(autouse=True)
-async def closed_afterwards() -> AsyncIterator[None]:
-    """Close what a test made, as a gateway would."""
-    yield
-    while MADE:
-        await MADE.pop().close()
-
+pytestmark = pytest.mark.usefixtures("closed_afterwards")
 
 RECORDS = {
     "records": [
@@ -41,8 +31,7 @@ RECORDS = {
 
 def provider(service: Loopback, knowledge_id: Any = "kb-1", **options: Any) -> HttpProvider:
     url = f"{service.url}/retrieval"
-    MADE.append(dify_provider(url, knowledge_id, key="dify", label="Dify", api_key="s3cret", **options))
-    return MADE[-1]
+    return closed_later(dify_provider(url, knowledge_id, key="dify", label="Dify", api_key="s3cret", **options))
 
 
 def condition(name: str, value: str) -> dict[str, Any]:

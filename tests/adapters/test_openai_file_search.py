@@ -11,7 +11,8 @@ from aiohttp import web
 
 from adapters.openai_file_search import ERRORS, OpenAIFileSearchProvider, from_config
 from knowledge_provider import KnowledgeNotFound, ProviderContractError, RetrievalError, RetrievalTimedOut
-from tests.adapters.asking import context_for, everything_about, request_for
+from tests.adapters.asking import context_for, everything_about, request_for, subclasses_of
+from tests.adapters.http_client import a_hundred_barge_ins, busy_connections
 from tests.adapters.loopback import Loopback
 
 
@@ -154,7 +155,7 @@ async def test_a_refusal_is_typed_after_one_attempt(
             await provider(client).retrieve(request_for(), context_for())
     assert caught.value.code == code
     assert len(service.requests) == 1
-    assert "s3cret" in str(caught.value.__cause__) or caught.value.__cause__ is not None
+    assert "s3cret" in repr(caught.value.__cause__)
     assert "s3cret" not in everything_about(caught.value)
 
 
@@ -191,55 +192,24 @@ async def test_servers_with_the_same_api_answer_in_other_shapes(service: Loopbac
 
 async def test_a_hundred_barge_ins_leave_the_pool_idle(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """The caller is free at once and every connection comes back."""
-    asked = asyncio.Semaphore(0)
-
-    async def hang(_: web.Request, __: Any) -> web.StreamResponse:
-        asked.release()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    service.answer = hang
     files = provider(client, ["vs_1", "vs_2"])
     async with asyncio.timeout(30):
-        for _ in range(10):
-            calls = [asyncio.create_task(files.retrieve(request_for(), context_for())) for _ in range(10)]
-            for _ in range(20):
-                await asked.acquire()
-            for call in calls:
-                call.cancel()
-            ends = await asyncio.gather(*calls, return_exceptions=True)
-            assert all(isinstance(end, asyncio.CancelledError) for end in ends)
-        pool = client._client._transport._pool  # type: ignore[attr-defined]
-        assert [connection for connection in pool.connections if not connection.is_idle()] == []
+        await a_hundred_barge_ins(files, service, requests_each=2)
+        assert busy_connections(client._client) == []
         service.replies(page(item("f", "x")))
         assert await files.retrieve(request_for(), context_for())
 
 
 async def test_the_deadline_is_for_the_whole_call(service: Loopback, client: openai.AsyncOpenAI) -> None:
     """The SDK's timeouts are per phase, and it would try again."""
-
-    async def hang(_: web.Request, __: Any) -> web.StreamResponse:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    service.answer = hang
+    service.hangs()
     async with asyncio.timeout(20):
         with pytest.raises(RetrievalTimedOut):
             await provider(client).retrieve(request_for(), context_for(seconds=0.1))
     assert len(service.requests) == 1
 
 
-def vendor_exceptions() -> list[type[Exception]]:
-    found: list[type[Exception]] = []
-    todo: list[type[Exception]] = [openai.OpenAIError]
-    while todo:
-        current = todo.pop()
-        todo += current.__subclasses__()
-        found.append(current)
-    return found
-
-
-@pytest.mark.parametrize("kind", vendor_exceptions(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", subclasses_of(openai.OpenAIError), ids=lambda kind: kind.__name__)
 def test_every_exception_of_the_sdk_is_in_the_table(kind: type[Exception]) -> None:
     """A new direct child of the SDK's base fails here unless it was thought of; its text reaches nothing of ours."""
     from adapters._failures import by_name
