@@ -1,28 +1,24 @@
 """``earpiece library``: manage the documents of this machine from the shell."""
 
-import functools
-import json
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
 from knowledge_provider import PERSONAL_OWNER
 
-from .errors import LibraryError
+from .cli_import import import_, import_lines
 from .library import DEFAULT_READ_CHARACTERS, DomainLibrary, default_store
-from .records import DocumentInfo, ImportOutcome, ImportStatus
-from .semantic.choosing import CHOICES, VARIABLE, embedder_named
+from .records import DocumentInfo
+from .semantic.choosing import CHOICES, VARIABLE
+from .shell import Session, command, embed, progress_bar
 from .status import DocumentStatus
 
 _OUT = Console()
-_NOTES = Console(stderr=True)
 
 
 @click.group()
@@ -40,72 +36,15 @@ _NOTES = Console(stderr=True)
 @click.pass_context
 def library(context: click.Context, store: Path | None, owner: str, embedder: str, as_json: bool) -> None:
     """Import, list, read and remove the documents that the voice model may look up."""
-    context.obj = _Session(store or default_store(), owner, embedder, as_json)
+    context.obj = Session(store or default_store(), owner, embedder, as_json)
 
 
-class _Session:
-    """What all commands share: where the library is, whose documents, and how to print."""
-
-    def __init__(self, store: Path, owner: str, embedder: str, as_json: bool) -> None:
-        self.store = store
-        self.owner = owner
-        self.embedder = embedder
-        self.as_json = as_json
-
-    def opened(self) -> DomainLibrary:
-        return DomainLibrary(self.store)
-
-    def opened_with_embedder(self) -> DomainLibrary:
-        """For commands that embed or search: only they load it."""
-        return DomainLibrary(self.store, embedder=embedder_named(self.embedder))
-
-    def show(self, value: Any, lines: Iterable[str]) -> None:
-        """Print ``value`` as JSON, or ``lines`` for people."""
-        if self.as_json:
-            click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
-            return
-        for line in lines:
-            click.echo(line)
-
-
-def _command(work: Callable[..., None]) -> Callable[..., None]:
-    """One clear line and exit status 1 for what the library refuses."""
-
-    @functools.wraps(work)
-    def run(*arguments: Any, **options: Any) -> None:
-        try:
-            work(*arguments, **options)
-        except LibraryError as error:
-            click.echo(f"Error: {error}", err=True)
-            sys.exit(1)
-
-    return click.pass_obj(run)
-
-
-@library.command("import")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--ignore", multiple=True, help="Leave out files that match, as *.log or drafts/*.")
-@click.option("--watch", is_flag=True, help="Stay and import changes as they happen.")
-@_command
-def import_(session: _Session, paths: tuple[Path, ...], ignore: tuple[str, ...], watch: bool) -> None:
-    """Import files and folders; what is unchanged is left alone."""
-    folders = [path for path in paths if path.is_dir()] if watch else []
-    if watch and not folders:
-        raise click.UsageError("Name a folder to watch.")
-    with session.opened_with_embedder() as opened:
-        outcomes = [one for path in paths if path not in folders for one in _imported(opened, session, path, ignore)]
-        if folders:
-            _watched(opened, session, folders, ignore, outcomes)
-            return
-        _embed(opened, session)
-        session.show(outcomes, _import_lines(outcomes))
-    if outcomes and all(one.status is ImportStatus.REJECTED for one in outcomes):
-        sys.exit(1)
+library.add_command(import_)
 
 
 @library.command("list")
-@_command
-def list_(session: _Session) -> None:
+@command
+def list_(session: Session) -> None:
     """List the documents, and the files that could not be imported."""
     with session.opened() as opened:
         documents = [(one, opened.status(one)) for one in opened.list(owner_id=session.owner)]
@@ -125,18 +64,18 @@ def list_(session: _Session) -> None:
 
 @library.command()
 @click.argument("files", nargs=-1, required=True)
-@_command
-def retry(session: _Session, files: tuple[str, ...]) -> None:
+@command
+def retry(session: Session, files: tuple[str, ...]) -> None:
     """Import files again that could not be imported, by id or path."""
     with session.opened() as opened:
         outcomes = [opened.retry(one, owner_id=session.owner) for one in files]
-    session.show(outcomes, _import_lines(outcomes))
+    session.show(outcomes, import_lines(outcomes))
 
 
 @library.command()
 @click.argument("files", nargs=-1, required=True)
-@_command
-def dismiss(session: _Session, files: tuple[str, ...]) -> None:
+@command
+def dismiss(session: Session, files: tuple[str, ...]) -> None:
     """Forget files that could not be imported, by id or path; the files stay."""
     with session.opened() as opened:
         for one in files:
@@ -146,8 +85,8 @@ def dismiss(session: _Session, files: tuple[str, ...]) -> None:
 
 @library.command()
 @click.argument("document")
-@_command
-def show(session: _Session, document: str) -> None:
+@command
+def show(session: Session, document: str) -> None:
     """Show one document by id or path: title, summary, headings, lineage, warnings."""
     with session.opened() as opened:
         found = opened.show(document, owner_id=session.owner)
@@ -166,8 +105,8 @@ def show(session: _Session, document: str) -> None:
 @library.command()
 @click.argument("query")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 50))
-@_command
-def search(session: _Session, query: str, limit: int) -> None:
+@command
+def search(session: Session, query: str, limit: int) -> None:
     """Print the passages that answer QUERY."""
     with session.opened_with_embedder() as opened:
         opened.semantic.load()
@@ -180,8 +119,8 @@ def search(session: _Session, query: str, limit: int) -> None:
 @library.command()
 @click.argument("locator")
 @click.option("--limit", default=DEFAULT_READ_CHARACTERS, show_default=True, type=click.IntRange(1))
-@_command
-def read(session: _Session, locator: str, limit: int) -> None:
+@command
+def read(session: Session, locator: str, limit: int) -> None:
     """Print the text that LOCATOR names: a path, a document's id, or path#heading."""
     with session.opened() as opened:
         found = opened.read(locator, owner_id=session.owner, limit_characters=limit)
@@ -191,8 +130,8 @@ def read(session: _Session, locator: str, limit: int) -> None:
 @library.command()
 @click.argument("documents", nargs=-1, required=True)
 @click.option("--compact", is_flag=True, help="Also erase their words from a large index now.")
-@_command
-def remove(session: _Session, documents: tuple[str, ...], compact: bool) -> None:
+@command
+def remove(session: Session, documents: tuple[str, ...], compact: bool) -> None:
     """Erase documents by id or path; your own files stay."""
     with session.opened() as opened:
         removed = opened.remove_many(documents, owner_id=session.owner)
@@ -204,18 +143,18 @@ def remove(session: _Session, documents: tuple[str, ...], compact: bool) -> None
 
 @library.command()
 @click.argument("documents", nargs=-1, required=True)
-@_command
-def reimport(session: _Session, documents: tuple[str, ...]) -> None:
+@command
+def reimport(session: Session, documents: tuple[str, ...]) -> None:
     """Import documents again from where their files are."""
     with session.opened_with_embedder() as opened:
         outcomes = [opened.reimport(one, owner_id=session.owner) for one in documents]
-        _embed(opened, session)
-    session.show(outcomes, _import_lines(outcomes))
+        embed(opened, session)
+    session.show(outcomes, import_lines(outcomes))
 
 
 @library.command()
-@_command
-def verify(session: _Session) -> None:
+@command
+def verify(session: Session) -> None:
     """Check that records, kept originals and index belong together."""
     with session.opened() as opened:
         found = opened.verify(owner_id=session.owner)
@@ -227,10 +166,10 @@ def verify(session: _Session) -> None:
 
 
 @library.command("rebuild-index")
-@_command
-def rebuild_index(session: _Session) -> None:
+@command
+def rebuild_index(session: Session) -> None:
     """Make the index anew from the records; answers stay the same."""
-    with session.opened_with_embedder() as opened, _progress() as progress:
+    with session.opened_with_embedder() as opened, progress_bar() as progress:
         task = progress.add_task("Indexing", total=None)
         opened.rebuild_index(
             owner_id=session.owner, progress=lambda done, all_: progress.update(task, completed=done, total=all_)
@@ -239,8 +178,8 @@ def rebuild_index(session: _Session) -> None:
 
 
 @library.command()
-@_command
-def compact(session: _Session) -> None:
+@command
+def compact(session: Session) -> None:
     """Finish every erasure and give space back to the disk."""
     with session.opened() as opened:
         done = _compacted(opened)
@@ -249,8 +188,8 @@ def compact(session: _Session) -> None:
 
 @library.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@_command
-def export(session: _Session, folder: Path) -> None:
+@command
+def export(session: Session, folder: Path) -> None:
     """Write the kept originals and a library.json into a new FOLDER."""
     with session.opened() as opened:
         count = opened.export(folder, owner_id=session.owner)
@@ -260,8 +199,8 @@ def export(session: _Session, folder: Path) -> None:
 @library.command()
 @click.option("--delete-stale", is_flag=True, help="Remove documents whose files are gone.")
 @click.option("--reimport", "again", is_flag=True, help="Import changed files again.")
-@_command
-def reconcile(session: _Session, delete_stale: bool, again: bool) -> None:
+@command
+def reconcile(session: Session, delete_stale: bool, again: bool) -> None:
     """Report how the files differ from what was imported; act only when told to."""
     with session.opened() as opened:
         found = opened.reconcile(owner_id=session.owner, delete_stale=delete_stale, reimport=again)
@@ -275,83 +214,9 @@ def _with_status(document: DocumentInfo, status: DocumentStatus) -> dict[str, An
 
 
 def _compacted(opened: DomainLibrary) -> bool:
-    with _progress() as progress:
+    with progress_bar() as progress:
         task = progress.add_task("Erasing", total=None)
         return opened.compact(progress=lambda done, all_: progress.update(task, completed=done, total=all_))
-
-
-def _imported(opened: DomainLibrary, session: _Session, path: Path, ignore: tuple[str, ...]) -> Iterable[ImportOutcome]:
-    if not path.is_dir():
-        return [opened.import_file(path, owner_id=session.owner)]
-    with _progress() as progress:
-        task = progress.add_task(f"Importing {path.name or path}", total=None)
-        return opened.import_folder(
-            path, owner_id=session.owner, ignore=ignore, progress=lambda _: progress.advance(task)
-        )
-
-
-def _embed(opened: DomainLibrary, session: _Session) -> None:
-    """Give the passages their vectors before the command ends: nobody would do it in the background then."""
-    if opened.semantic.embedder is None:
-        return
-    with _progress() as progress:
-        task = progress.add_task("Embedding", total=None)
-        opened.semantic.embed_missing(
-            owner_id=session.owner, progress=lambda done, all_: progress.update(task, completed=done, total=all_)
-        )
-
-
-def _import_lines(outcomes: Iterable[ImportOutcome]) -> Iterable[str]:
-    counts = dict.fromkeys(ImportStatus, 0)
-    for one in outcomes:
-        counts[one.status] += 1
-        if one.status is ImportStatus.REJECTED:
-            yield f"Not imported: {one.reason}"
-        for warning in one.warnings:
-            yield f"{Path(one.path).name}: {warning}"
-    yield ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "No readable files there."
-
-
-def _watched(
-    opened: DomainLibrary,
-    session: _Session,
-    folders: list[Path],
-    ignore: tuple[str, ...],
-    outcomes: Iterable[ImportOutcome],
-) -> None:
-    """One line for each file, as it is imported or removed; with ``--json`` one object a line."""
-    from .watching import watch
-
-    def note(one: ImportOutcome) -> None:
-        if session.as_json:
-            click.echo(json.dumps(asdict(one), ensure_ascii=False))
-        elif one.status is not ImportStatus.UNCHANGED:
-            click.echo(f"{one.status}: {one.reason or one.path}")
-
-    def watching() -> None:
-        names = [str(folder) for folder in folders]
-        click.echo(json.dumps({"watching": names}) if session.as_json else f"Watching {', '.join(names)}; Ctrl-C ends.")
-
-    for one in outcomes:
-        note(one)
-    watch(opened, folders, owner_id=session.owner, ignore=ignore, report=note, watching=watching)
-
-
-def _progress() -> Progress:
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    return Progress(*columns, console=_NOTES, transient=True)
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    return str(value)
 
 
 __all__ = ["library"]
