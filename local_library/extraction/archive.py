@@ -1,7 +1,12 @@
 """Checks a zip-based file before a parser sees it: what unpacking really yields, not what the headers say."""
 
 import io
+import lzma
+import stat
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 from .outcome import Unreadable
@@ -13,15 +18,23 @@ _RATIO_COUNTS_FROM_BYTES = 5_000_000
 _STEP_BYTES = 65_536
 _ENCRYPTED = 0x1
 _NESTED = (".zip", ".gz", ".bz2", ".xz", ".7z", ".rar", ".tar")
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+)
 
 
 def checked_zip(content: bytes) -> zipfile.ZipFile:
     """The opened archive, once entries, paths, nesting, size and ratio were found harmless by streaming them."""
-    try:
+    with unpacking():
         archive = zipfile.ZipFile(io.BytesIO(content))
-        entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise Unreadable("damaged", "is damaged or cut off", "Save it again from its program") from error
+    entries = archive.infolist()
     if len(entries) > MOST_ENTRIES:
         raise _bomb(f"holds {len(entries):,} parts")
     unpacked = 0
@@ -39,6 +52,8 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     path = PurePosixPath(entry.filename.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in path.parts[0:1]:
         raise Unreadable("unsafe", "holds a part whose path leads outside of it", "Do not open it; ask its sender")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise Unreadable("unsafe", "holds a link to another file", "Do not open it; ask its sender")
     if entry.flag_bits & _ENCRYPTED:
         raise _encrypted()
     if path.suffix.lower() in _NESTED:
@@ -47,19 +62,21 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 
 def _streamed_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> int:
     size = 0
-    try:
-        with archive.open(entry) as part:
-            while step := part.read(_STEP_BYTES):
-                size += len(step)
-                if size > room:
-                    raise _bomb("unpacks to far more than it should")
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-        raise Unreadable("damaged", "is damaged or cut off", "Save it again from its program") from error
-    except Exception as error:
-        if type(error).__name__ != "error":  # zlib.error, lzma.LZMAError and their like
-            raise
-        raise Unreadable("damaged", "is damaged or cut off", "Save it again from its program") from error
+    with unpacking(), archive.open(entry) as part:
+        while step := part.read(_STEP_BYTES):
+            size += len(step)
+            if size > room:
+                raise _bomb("unpacks to far more than it should")
     return size
+
+
+@contextmanager
+def unpacking() -> Iterator[None]:
+    """What goes wrong while an archive is opened or unpacked says that the file is damaged."""
+    try:
+        yield
+    except _BROKEN as error:
+        raise Unreadable("damaged", "is damaged or cut off", "Save it again from its program") from error
 
 
 def _encrypted() -> Unreadable:
@@ -70,4 +87,4 @@ def _bomb(problem: str) -> Unreadable:
     return Unreadable("bomb", problem, "It looks made to exhaust this machine; do not open it")
 
 
-__all__ = ["checked_zip"]
+__all__ = ["checked_zip", "unpacking"]

@@ -16,6 +16,7 @@ from .outcome import Unreadable
 from .segments import SegmentWriter
 
 EXTRACTOR_ID = "epub-2"
+_INTERNAL_SUBSET = re.compile(r"<!DOCTYPE[^\[>]{0,400}\[.*?\]\s*>", re.DOTALL | re.IGNORECASE)  # HTML knows none
 _HEADING = re.compile(r"<h[1-6][\s>]", re.IGNORECASE)
 _NAMES = {
     "c": "urn:oasis:names:tc:opendocument:xmlns:container",
@@ -47,7 +48,7 @@ def extract_book(content: bytes, writer: SegmentWriter) -> None:
 def _write_chapter(archive: zipfile.ZipFile, path: str, labels: Mapping[str, str], writer: SegmentWriter) -> None:
     name = posixpath.basename(path)
     try:
-        markup, _ = decoded(archive.read(path), is_markup=True)
+        markup = _INTERNAL_SUBSET.sub("", decoded(archive.read(path), is_markup=True)[0])
     except KeyError:
         writer.warn(f"The chapter {name!r} is missing.")
         return

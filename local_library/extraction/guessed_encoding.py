@@ -32,6 +32,8 @@ def guessed_encoding(sample: bytes) -> str:
     found = found or charset_normalizer.from_bytes(sample).best()
     if found is None:
         return "iso8859_2" if _family(sample) == "central" else "cp1252"
+    if found.encoding == "cp1251" and not re.search(rb"[\xa8\xb8\xc0-\xdf\xfb-\xff]", sample):
+        return "cp1255"  # a Cyrillic text has capitals or one of the letters from yery on, a Hebrew one neither
     if found.encoding not in _LATIN.split() or (
         found.encoding.startswith(("mac", "cp4", "cp8")) and _has_old_letters(sample)
     ):

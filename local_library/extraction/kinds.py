@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import PurePath
 
+from .archive import unpacking
 from .decoding import wide_encoding
 from .outcome import Unreadable
 
@@ -54,7 +55,11 @@ _SUFFIXES: Mapping[str, str] = {
 _KIND_OF_SUFFIX = {f".{suffix}": KINDS[name] for name, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 _TEXT_KINDS = frozenset({"markdown", "text", "code", "html", "csv"})
 _ZIP_PARTS = (("word", "word"), ("ppt", "slides"), ("xl", "sheets"))
-_ZIP_TYPES = {b"application/epub+zip": "book", b"application/vnd.oasis.opendocument.text": "open_text"}
+_ZIP_TYPES = {
+    b"application/epub+zip": "book",
+    b"application/vnd.oasis.opendocument.text": "open_text",
+    b"application/vnd.oasis.opendocument.spreadsheet": "sheets",
+}
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
@@ -103,17 +108,11 @@ def _seen_kind(content: bytes, named: Kind | None) -> Kind | None:
 
 
 def _zip_kind(content: bytes) -> Kind:
-    try:
-        with zipfile.ZipFile(BytesIO(content)) as archive:
-            names = archive.namelist()[:2_000]
-            if "mimetype" in names:
-                declared = archive.open("mimetype").read(100).strip()
-                if declared in _ZIP_TYPES:
-                    return KINDS[_ZIP_TYPES[declared]]
-                if declared == b"application/vnd.oasis.opendocument.spreadsheet":
-                    return KINDS["sheets"]
-    except (zipfile.BadZipFile, ValueError, RuntimeError, OSError, NotImplementedError) as error:
-        raise Unreadable("damaged", "is damaged or cut off", "Save it again from its program") from error
+    with unpacking(), zipfile.ZipFile(BytesIO(content)) as archive:
+        names = archive.namelist()[:2_000]
+        declared = archive.open("mimetype").read(100).strip() if "mimetype" in names else b""
+    if declared in _ZIP_TYPES:
+        return KINDS[_ZIP_TYPES[declared]]
     folders = {name.replace("\\", "/").lstrip("/").lower().partition("/")[0] for name in names}
     for folder, kind in _ZIP_PARTS:
         if folder in folders:

@@ -14,7 +14,7 @@ _NUMBER_AT_END = re.compile(r"^\d+\s+|\s+(?:(?:\d+ ?(?:/|of|von|de) ?)?\d+|[ivxl
 _HEADING_RATIO = 1.15
 _LONGEST_HEADING = 140
 _MOST_LEVELS = 4
-_MOST_HEADINGS_SHARE = 0.2
+_MOST_HEADINGS_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,10 @@ def heading_sizes(pages: Sequence[Sequence[Line]]) -> dict[float, int]:
     body = max(weights, key=lambda size: weights[size], default=0.0)
     if not body:
         return {}
-    marked = Counter(line.size for page in pages for line in page if is_heading_like(line, body))
-    lines = sum(bool(line.text.strip()) for page in pages for line in page)
-    if marked.total() > max(3.0, _MOST_HEADINGS_SHARE * lines):
+    marked: Counter[float] = Counter()
+    for line in (line for page in pages for line in page if is_heading_like(line, body)):
+        marked[line.size] += len(line.text.strip())
+    if marked.total() > _MOST_HEADINGS_SHARE * weights.total():
         return {}
     return {size: min(level, _MOST_LEVELS) for level, size in enumerate(sorted(marked, reverse=True), start=1)}
 

@@ -5,6 +5,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -192,6 +193,72 @@ def test_entities_are_not_expanded(
     assert "root:" not in text
 
 
+def pdf_of(*objects: bytes) -> bytes:
+    body = b"%PDF-1.5\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % item for item in enumerate(objects, start=1))
+    return body + b"trailer << /Root 1 0 R /Size %d >>\n" % (len(objects) + 1)
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        (b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [2 0 R] /Count 1 >>"),
+        (b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 2000000000 >>", b"<< >>"),
+        (
+            b"<< /Type /Catalog /Pages 2 0 R /Outlines 4 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>",
+            b"<< /First 5 0 R >>",
+            b"<< /Title (a) /Next 5 0 R /First 5 0 R /Dest [3 0 R /Fit] >>",
+        ),
+    ],
+    ids=["pages in a circle", "two thousand million pages", "bookmarks in a circle"],
+)
+def test_a_pdf_that_never_ends_is_refused(extractor: LimitedExtractor, objects: tuple[bytes, ...]) -> None:
+    """Page trees and bookmarks that lead back to themselves, and a count that is a lie, cost one file its place."""
+    codes = ("empty", "damaged", "no_text", "too_slow", "too_much_memory", "crashed")
+    assert refused(extractor, "a.pdf", pdf_of(*objects)).reason_code in codes
+    assert extractor.extract("a.md", b"still here", "hash")[0].segments[0].text == "still here"
+
+
+def test_word_parts_nested_without_end_are_read_as_far_as_it_goes(
+    extractor: LimitedExtractor, zipped: Callable[[dict[str, str | bytes]], bytes]
+) -> None:
+    """Ten thousand controls within each other do not exhaust the stack."""
+    main = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    deep = "<sdt><sdtContent>" * 10_000 + "<p><r><t>deep</t></r></p>" + "</sdtContent></sdt>" * 10_000
+    body = f"<document xmlns='{main}'><body><p><r><t>On top.</t></r></p>{deep}</body></document>"
+    code, text, warnings = tried(extractor, "a.docx", zipped({"word/document.xml": body}))
+    assert (code, text) == ("", "On top.")
+    assert warnings == ("Parts nested too deeply were left out.",)
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.epub"])
+def test_no_parser_reads_a_file_that_a_document_names(
+    extractor: LimitedExtractor, zipped: Callable[[dict[str, str | bytes]], bytes], tmp_path: Path, name: str
+) -> None:
+    """An external entity stays unresolved, whatever the kind."""
+    (tmp_path / "secret").write_text("swordfish")
+    head = f"<!DOCTYPE d [<!ENTITY f SYSTEM 'file://{tmp_path}/secret'>]>"
+    main = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    container = "urn:oasis:names:tc:opendocument:xmlns:container"
+    parts: dict[str, str | bytes] = {
+        "word/document.xml": f"{head}<document xmlns='{main}'><body><p><r><t>Hi &f;</t></r></p></body></document>",
+    }
+    if name == "a.epub":
+        parts = {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": f"<container xmlns='{container}'><rootfiles><rootfile full-path='p.opf'/>"
+            "</rootfiles></container>",
+            "p.opf": f"{head}<package xmlns='http://www.idpf.org/2007/opf'><manifest><item id='a' href='a.xhtml'/>"
+            "</manifest><spine><itemref idref='a'/></spine></package>",
+            "a.xhtml": f"{head}<html><body><p>Hi &f;</p></body></html>",
+        }
+    code, text, _ = tried(extractor, name, zipped(parts))
+    assert code == ""
+    assert text.startswith("Hi")
+    assert "swordfish" not in text
+
+
 @pytest.mark.parametrize("depth", [2_000, 50_000])
 def test_deeply_nested_html_is_read_as_far_as_it_goes(extractor: LimitedExtractor, depth: int) -> None:
     """Depth is capped and reported, or refused; the reader does not die of it."""
@@ -216,8 +283,8 @@ def test_a_very_long_pdf_is_read_in_its_first_part(pdf: Callable[..., bytes]) ->
     """What fits into the time is kept, and the report says where it ends."""
     reader = LimitedExtractor(ReadingLimits(cpu_seconds=1, processes=1))
     try:
-        code, text, warnings = tried(reader, "a.pdf", pdf([f"Page {number} text." for number in range(9_000)]))
+        code, text, warnings = tried(reader, "a.pdf", pdf([f"Page {number} text." for number in range(10_000)]))
     finally:
         reader.close()
-    whole = text.count("Page") == 9_000
+    whole = text.count("Page") == 10_000
     assert code == "too_slow" or whole or any("first part" in warning for warning in warnings)
