@@ -11,6 +11,7 @@ from ..workspace import Workspace
 from .embedded_text import embedded_text
 from .embedding import checked_vectors
 from .entries import VectorEntry, space_of
+from .loading import EmbedderLoading
 from .vector_store import OwnerVectorStore
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _EMBEDDED_AT_ONCE = 16
 _KEPT_AT_ONCE = 128
 _TRIES = 6
 _BUSY_SECONDS = 1.0
+_LOOK_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 60.0
 _CLOSING_SECONDS = 5.0
 
@@ -30,9 +32,10 @@ _CLOSING_SECONDS = 5.0
 class VectorCatchUp:
     """Brings an owner's vectors to the state of the records. One owner at a time; the thread starts when needed."""
 
-    def __init__(self, workspace: Workspace, embedder: "Embedder") -> None:
+    def __init__(self, workspace: Workspace, embedder: "Embedder", loading: EmbedderLoading) -> None:
         self._workspace = workspace
         self._embedder = embedder
+        self._loading = loading
         self._waiting: dict[str, None] = {}
         self._changed = threading.Condition()
         self._turn = threading.Lock()
@@ -65,18 +68,10 @@ class VectorCatchUp:
             thread.join(_CLOSING_SECONDS)
 
     def _work(self) -> None:
-        self._load()
+        while not (self._stopped.is_set() or self._loading.wait(_LOOK_SECONDS)):
+            pass
         while (owner_id := self._next()) is not None:
             self._try(owner_id)
-
-    def _load(self) -> None:
-        """Let the embedder load what it needs before the first question does."""
-        load = getattr(self._embedder, "load", None)
-        if load is not None:
-            try:
-                load()
-            except Exception as error:
-                _LOGGER.warning("The embedder %s could not be loaded.", self._embedder.embedder_id, exc_info=error)
 
     def _next(self) -> str | None:
         with self._changed:

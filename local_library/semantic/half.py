@@ -12,6 +12,7 @@ from .calibration import FALSE_ACCEPTS, calibrated_floor
 from .catching_up import Progress, VectorCatchUp
 from .embedding import checked_embedder
 from .entries import space_of
+from .loading import EmbedderLoading
 from .second_opinion import SecondOpinion
 
 
@@ -22,14 +23,22 @@ class SemanticHalf:
         self.embedder = checked_embedder(embedder) if embedder is not None else None
         self._workspace = workspace
         self._floor = floor
-        self._catch_up = VectorCatchUp(workspace, self.embedder) if self.embedder is not None else None
+        self._loading = EmbedderLoading(self.embedder) if self.embedder is not None else None
+        self._catch_up: VectorCatchUp | None = None
+        if self.embedder is not None and self._loading is not None:
+            self._catch_up = VectorCatchUp(workspace, self.embedder, self._loading)
 
     def retriever(self, lexical: LibraryRetriever, *, keep_alike: bool) -> LibraryRetriever | SecondOpinion:
         """``lexical``, with a second opinion where there is an embedder."""
-        if self.embedder is None:
+        if self.embedder is None or self._loading is None:
             return lexical
         vectors = self._workspace.vectors
-        return SecondOpinion(lexical, vectors, self.embedder, floor=self._floor, keep_alike=keep_alike)
+        return SecondOpinion(lexical, vectors, self.embedder, self._loading, floor=self._floor, keep_alike=keep_alike)
+
+    def load(self) -> None:
+        """Wait until the embedder is loaded. Without this a search waits for a second at most, then goes by words."""
+        if self._loading is not None:
+            self._loading.wait()
 
     def wake(self, *owner_ids: str) -> None:
         """Give new passages of these owners their vectors soon, in the background."""

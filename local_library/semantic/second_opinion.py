@@ -14,6 +14,7 @@ from ..tokens import terms
 from .embedded_text import embedded_text
 from .embedding import checked_vectors
 from .entries import VectorHit, space_of
+from .loading import EmbedderLoading
 from .vector_store import OwnerVectorStore
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _LOGGER = logging.getLogger(__name__)
 _CANDIDATES = 24
 _ALIKE = 0.9
 _LEAST_COVERAGE = 0.05
+_LOADING_SECONDS = 1.0
 _SLOW_SECONDS = 1.0
 _REST_SECONDS = 30.0
 
@@ -51,6 +53,7 @@ class SecondOpinion:
         lexical: LibraryRetriever,
         vectors: OwnerVectorStore,
         embedder: "Embedder",
+        loading: EmbedderLoading,
         *,
         floor: float | None = None,
         gate: float = GATE,
@@ -60,8 +63,8 @@ class SecondOpinion:
         self._lexical = lexical
         self._vectors = vectors
         self._embedder = embedder
+        self._loading = loading
         self._floor = floor
-        self._load: Callable[[], None] = getattr(embedder, "load", lambda: None)
         self._gate = gate
         self._keep_alike = keep_alike
         self._clock = clock
@@ -107,7 +110,8 @@ class SecondOpinion:
         )
 
     def _hits(self, owner_id: str, query: str, document_ids: Collection[str] | None) -> list[VectorHit]:
-        self._load()  # its time is no sign that the next question will wait
+        if not self._loading.wait(_LOADING_SECONDS):
+            return []
         began = self._clock()
         vector = checked_vectors(self._embedder, [query], query=True)[0]
         took = self._clock() - began

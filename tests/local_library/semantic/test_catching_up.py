@@ -10,6 +10,7 @@ from knowledge_provider import PERSONAL_OWNER
 from local_library import DomainLibrary, EmbedderNotUsable
 from local_library.semantic import DeterministicEmbedder
 from local_library.semantic.catching_up import VectorCatchUp
+from local_library.semantic.loading import EmbedderLoading
 from local_library.workspace import Workspace
 from tests.local_library.semantic.concepts import ConceptEmbedder
 from tests.local_library.semantic.conftest import Opened
@@ -98,14 +99,18 @@ def test_closing_does_not_wait_for_an_embedder_that_hangs(opened: Opened, monkey
 
 def test_a_document_erased_while_it_is_embedded_gets_no_vector(opened: Opened, documents: Path) -> None:
     """What the embedder has in hand is not kept for a passage that is gone."""
+    library = opened(None)
+    library.import_file(documents / "boiler.md")
     embedder = ConceptEmbedder()
     embedder.may_go_on.clear()
-    library = opened(embedder)
-    library.import_file(documents / "boiler.md")
+    catch_up = VectorCatchUp(library._workspace, embedder, EmbedderLoading(embedder))
+    running = threading.Thread(target=catch_up.run, args=(PERSONAL_OWNER,))
+    running.start()
     assert embedder.begun.wait(5)
     library.remove(str(documents / "boiler.md"))
     embedder.may_go_on.set()
-    library.semantic.embed_missing()
+    running.join(10)
+    assert not running.is_alive()
     assert library.semantic.count() == 0
     assert library.verify() == ()
 
@@ -215,7 +220,9 @@ def test_progress_counts_up_to_all(opened: Opened) -> None:
     library = opened(None)
     library.import_many(MANY)
     steps: list[tuple[int, int]] = []
-    made = VectorCatchUp(library._workspace, ConceptEmbedder()).run(PERSONAL_OWNER, lambda *step: steps.append(step))
+    embedder = ConceptEmbedder()
+    catch_up = VectorCatchUp(library._workspace, embedder, EmbedderLoading(embedder))
+    made = catch_up.run(PERSONAL_OWNER, lambda *step: steps.append(step))
     assert made == 300
     assert [all_ for _, all_ in steps] == [300] * len(steps)
     assert [done for done, _ in steps] == [128, 256, 300]

@@ -19,7 +19,7 @@ from local_library.semantic.vector_files import as_rows
 
 WORKER = Path(__file__).with_name("embedding_worker.py")
 ROOT = WORKER.parents[3]
-KILLS = 20
+KILLS = 15
 LONGEST_DELAY_SECONDS = 0.25
 
 
@@ -71,7 +71,7 @@ def assert_each_vector_is_that_of_its_passage(library: DomainLibrary) -> None:
 def test_a_process_killed_while_it_embeds_leaves_a_library_that_catches_up(
     worker: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    """Twenty kills at random moments: no vector is wrong, double, or left behind, and none is missing at the end."""
+    """Fifteen kills at random moments: no vector is wrong, double, or left behind, and none is missing at the end."""
     store = tmp_path / "store"
     choose = random.Random(11)  # noqa: S311 - the moments of the kills, the same in every run
     vectors = 0

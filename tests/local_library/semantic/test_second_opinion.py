@@ -1,6 +1,7 @@
 """Search by meaning speaks only where words find nothing, says so, stays honest, and never breaks a search."""
 
 import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from knowledge_provider import PERSONAL_OWNER, RetrievalContext, RetrievalRequest
 from local_library import DomainLibrary, LocalDomainKnowledgeProvider
 from local_library.retriever import LibraryRetriever
+from local_library.semantic.loading import EmbedderLoading
 from local_library.semantic.second_opinion import SecondOpinion, own_floor
 from tests.local_library.semantic.concepts import ConceptEmbedder
 from tests.local_library.semantic.conftest import Opened
@@ -103,6 +105,7 @@ def test_scores_fall_from_the_first_result_to_the_last(opened: Opened, documents
         question = "Kessel Wasserkocher Urlaub Preis Ort Zeit Name Farbe Form Bar"
         found = library.search(question, limit=8)
     assert {one.found_by for one in found} == {"lexical", "semantic"}
+    assert found[0].found_by == "semantic"  # a similarity counts as the same share of the question's words would
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     assert len({one.passage.passage_id for one in found}) == len(found)
 
@@ -191,7 +194,9 @@ def test_a_slow_embedder_rests_so_that_it_does_not_eat_every_turn(
     """After a question that took too long, the next half minute goes by words alone."""
     clock = Clock()
     workspace = filled._workspace
-    opinion = SecondOpinion(LibraryRetriever(workspace.index), workspace.vectors, embedder, clock=clock)
+    opinion = SecondOpinion(
+        LibraryRetriever(workspace.index), workspace.vectors, embedder, EmbedderLoading(embedder), clock=clock
+    )
 
     def asked() -> int:
         with workspace.reading() as catalog:
@@ -204,6 +209,45 @@ def test_a_slow_embedder_rests_so_that_it_does_not_eat_every_turn(
     clock.now += 31
     assert asked() == 2
     assert len(embedder.questions) == 2
+
+
+def test_a_question_does_not_wait_for_an_embedder_that_is_being_loaded(
+    opened: Opened, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words answer meanwhile; once it is loaded, meaning does."""
+    monkeypatch.setattr("local_library.semantic.second_opinion._LOADING_SECONDS", 0.01)
+    may_load = threading.Event()
+
+    class Slow(ConceptEmbedder):
+        def load(self) -> None:
+            assert may_load.wait(10)
+
+    plain = opened(ConceptEmbedder())
+    plain.import_folder(documents)
+    plain.semantic.embed_missing()
+    plain.close()
+    library = opened(Slow())
+    assert library.search(FOREIGN_WORDS) == ()
+    assert library.search("who repairs the kettle")
+    may_load.set()
+    library.semantic.load()
+    assert library.search(FOREIGN_WORDS)
+
+
+def test_an_embedder_that_cannot_be_loaded_is_one_that_fails(
+    opened: Opened, documents: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log has the cause, words answer."""
+
+    class Broken(ConceptEmbedder):
+        def load(self) -> None:
+            raise RuntimeError("no such file")
+
+    library = opened(Broken())
+    library.import_folder(documents)
+    library.semantic.load()
+    assert library.search("who repairs the kettle")
+    assert "could not be loaded" in caplog.text
 
 
 def test_damaged_vectors_never_fail_a_search(filled: DomainLibrary, tmp_path: Path) -> None:
