@@ -2,9 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from knowledge_provider import RetrievalContext, RetrievalRequest
@@ -42,32 +40,3 @@ def subclasses_of(*kinds: type[Exception]) -> list[type[Exception]]:
         todo += type.__subclasses__(kind)
         found.add(kind)
     return sorted(found, key=lambda kind: kind.__name__)
-
-
-@dataclass
-class LoopWatch:
-    """The longest time in which the event loop ran nothing else, in seconds."""
-
-    longest: float = 0.0
-
-
-@asynccontextmanager
-async def watched_loop() -> AsyncIterator[LoopWatch]:
-    """Watch the loop during a block; the gap still open at its end counts, or a frozen loop would go unseen."""
-    found = LoopWatch()
-    last = time.perf_counter()
-
-    async def tick() -> None:
-        nonlocal last
-        while True:
-            now = time.perf_counter()
-            found.longest, last = max(found.longest, now - last), now
-            await asyncio.sleep(0.002)
-
-    ticker = asyncio.create_task(tick())
-    await asyncio.sleep(0)
-    try:
-        yield found
-    finally:
-        found.longest = max(found.longest, time.perf_counter() - last)
-        ticker.cancel()
