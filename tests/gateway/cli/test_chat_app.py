@@ -244,7 +244,7 @@ async def test_a_gateway_that_goes_away_is_named_and_what_was_said_stays() -> No
 
 def tmux(socket: Path, *arguments: str) -> str:
     command = ["tmux", "-S", str(socket), "-f", os.devnull, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 async def test_in_a_real_terminal_the_chat_answers(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ async def screen(socket: Path, text: str) -> str:
     """The terminal's content, once it holds this text."""
     picture = ""
     # Another process draws it, so there is no event to wait for.
-    for _ in range(200):
+    for _ in range(600):
         picture = await asyncio.to_thread(tmux, socket, "capture-pane", "-p")
         if text in picture:
             return picture

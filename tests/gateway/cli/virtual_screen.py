@@ -21,7 +21,7 @@ async def virtual_screen(folder: Path) -> AsyncIterator[str]:
     server = await asyncio.create_subprocess_exec(*command, pass_fds=(writing,), stdout=quiet, stderr=quiet)
     os.close(writing)
     try:
-        number = await asyncio.wait_for(asyncio.to_thread(os.read, reading, 16), 10)
+        number = await asyncio.wait_for(asyncio.to_thread(os.read, reading, 16), 60)
         yield f":{int(number)}"
     finally:
         os.close(reading)

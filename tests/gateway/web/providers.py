@@ -9,6 +9,12 @@ RELEASES = {
     "content": "Releases require two reviewers.",
     "source": {"title": "Release handbook", "uri": "https://docs.example.com/releases", "locator": "Approvals"},
 }
+LONG = {
+    "id": "1",
+    "content": "Releases require " + "many careful and patient " * 40 + "reviewers.",
+    "source": {"title": "Handbook"},
+}
+"""Takes half a minute to say, so that somebody can speak over it whatever else the machine does."""
 HOSTILE = {
     "id": "43",
     "content": "Releases require <img src=x onerror=document.title='run'> two reviewers.",

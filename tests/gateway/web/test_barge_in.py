@@ -6,14 +6,9 @@ from playwright.async_api import Page
 
 from tests.gateway.web.browser import ask, installed, text_of, turn
 from tests.gateway.web.conftest import OpenPage, Serve
-from tests.gateway.web.providers import Handbook, WaitingHandbook
+from tests.gateway.web.providers import LONG, Handbook, WaitingHandbook
 
 SPEAKS = ("--autoplay-policy=no-user-gesture-required",)
-LONG = {
-    "id": "1",
-    "content": "Releases require " + "many careful and patient " * 40 + "reviewers.",
-    "source": {"title": "Handbook"},
-}
 
 
 async def test_a_new_question_drops_the_look_up_of_the_last_one(serve: Serve, open_page: OpenPage) -> None:
