@@ -49,11 +49,7 @@ class Nearest:
             similarity, places = self._against_all(asked), numpy.arange(self.state.rows)
         else:
             similarity = self._against(asked, places)
-        living = self._passages[places] != 0
-        found = sorted(zip((-similarity[living]).tolist(), self._passages[places][living].tolist(), strict=True))[
-            :limit
-        ]
-        return [VectorHit(passage_id, -negative) for negative, passage_id in found]
+        return _best(similarity, self._passages[places], limit)
 
     def _candidates(self, asked: Vector, limit: int, document_ids: Collection[str] | None) -> Places | None:
         """The rows worth comparing, or None for all of them."""
@@ -75,6 +71,17 @@ class Nearest:
         blocks = [places[start : start + _BLOCK_ROWS] for start in range(0, len(places), _BLOCK_ROWS)]
         parts = [_directions(self._rows[block]) @ asked for block in blocks]
         return numpy.concatenate(parts) if parts else numpy.empty(0, numpy.float32)
+
+
+def _best(similarity: Vector, passages: numpy.typing.NDArray[numpy.int64], limit: int) -> list[VectorHit]:
+    """The ``limit`` most similar of the rows that live, without putting all of them in order."""
+    living = passages != 0
+    similarity, passages = similarity[living], passages[living]
+    if len(similarity) > limit:
+        least = numpy.partition(similarity, len(similarity) - limit)[len(similarity) - limit]
+        similarity, passages = similarity[similarity >= least], passages[similarity >= least]
+    found = sorted(zip((-similarity).tolist(), passages.tolist(), strict=True))[:limit]
+    return [VectorHit(passage_id, -negative) for negative, passage_id in found]
 
 
 def as_row(vector: Vector) -> Rows:
