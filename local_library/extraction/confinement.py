@@ -44,22 +44,32 @@ def _refuse_network(event: str, _arguments: tuple[object, ...]) -> None:
         raise PermissionError(f"{event} is not allowed while a file is read")
 
 
-def _refuse_sockets() -> None:
-    """Make the kernel refuse to create or use sockets (Linux), also to native code."""
+def _socket_filter() -> tuple[ctypes.Array[ctypes.c_char], int] | None:
+    """The kernel's program that refuses to create or use sockets (Linux); made once, for all forks of this process."""
     known = _SOCKET_CALLS.get(platform.machine())
     if sys.platform != "linux" or known is None:
-        return
+        return None
     architecture, calls = known
     steps = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, architecture), (_RETURN, 0, 0, _ALLOW), (_LOAD, 0, 0, 0)]
     for call in calls:
         steps += [(_EQUAL, 0, 1, call), (_RETURN, 0, 0, _REFUSE_EACCES)]
     steps.append((_RETURN, 0, 0, _ALLOW))
     code = b"".join(struct.pack("HBBI", *step) for step in steps)
-    buffer = ctypes.create_string_buffer(code, len(code))
-    program = struct.pack("HL", len(steps), ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0)
+    return ctypes.create_string_buffer(code, len(code)), len(steps)
+
+
+_SOCKET_FILTER = _socket_filter()
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def _refuse_sockets() -> None:
+    """Make the kernel refuse sockets, also to native code."""
+    if _SOCKET_FILTER is None:
+        return
+    code, steps = _SOCKET_FILTER
+    program = struct.pack("HL", steps, ctypes.addressof(code))
+    _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _LIBC.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0)
 
 
 __all__ = ["confine"]

@@ -10,6 +10,7 @@ from ..records import SegmentKind
 from .decoding import decoded
 from .segments import SegmentWriter
 
+_PARSER = MarkdownIt("commonmark").enable("table")
 EXTRACTOR_ID = "markdown-2"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_FIELD = re.compile(r"^(title|url):\s*['\"]?(.+?)['\"]?\s*$", re.MULTILINE)
@@ -25,7 +26,7 @@ def extract_markdown(content: bytes, writer: SegmentWriter) -> None:
         writer.title, writer.uri = fields.get("title", ""), fields.get("url", "")
         skipped_lines = front.group().count("\n")
         text = text[front.end() :]
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tokens = _PARSER.parse(text)
     _write(tokens, writer, skipped_lines)
 
 
