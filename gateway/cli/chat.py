@@ -11,6 +11,7 @@ from ..settings import DEFAULT_PORT
 from .complaint import Complaint
 from .local_gateway import run
 from .sound.devices import devices
+from .sound.portaudio import hangs
 from .sound.problem import SoundProblem
 from .sound.quiet import quiet_libraries
 from .sound.voice import VoiceChoice
@@ -72,13 +73,23 @@ def chat(
         from .chat_plain import chat_in_lines
 
         with quiet_libraries():
-            status = run(chat_in_lines(address, choice))
-        sys.exit(status)
+            sys.exit(_checked_end(run(chat_in_lines(address, choice))))
     _require_textual()
     from .chat_app import ChatApp
 
     with quiet_libraries():
-        ChatApp(address, choice).run()
+        app = ChatApp(address, choice)
+        app.run()
+        sys.exit(_checked_end(app.return_code or 0))
+
+
+def _checked_end(status: int) -> int:
+    """Return the status with which to end; where the sound system hangs the process ends here, for it would crash."""
+    if hangs():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
 
 
 def _device_lines() -> str:

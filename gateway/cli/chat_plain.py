@@ -13,6 +13,7 @@ import click
 from .complaint import Complaint
 from .library_client import LibraryClient, LibraryProblem
 from .said import document_facts, document_trouble, ending, footnotes, lookup_line, question_line
+from .sound.aside import in_loop
 from .sound.voice import Voice, VoiceChoice
 from .sound.words import mode_sentence, model_hint
 from .talk import Talk
@@ -52,9 +53,9 @@ def _lines(typed: Callable[[], None]) -> "asyncio.Queue[str | None]":
 
     def read() -> None:
         for line in sys.stdin:
-            loop.call_soon_threadsafe(typed)
-            loop.call_soon_threadsafe(lines.put_nowait, line.strip())
-        loop.call_soon_threadsafe(lines.put_nowait, None)
+            in_loop(loop, typed)
+            in_loop(loop, lines.put_nowait, line.strip())
+        in_loop(loop, lines.put_nowait, None)
 
     threading.Thread(target=read, name="earpiece-stdin", daemon=True).start()
     return lines

@@ -1,11 +1,20 @@
 """Calls into the sound library that may block, or never return, as when a sound server hangs."""
 
 import asyncio
+import contextlib
+import functools
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def in_loop(loop: asyncio.AbstractEventLoop, tell: Callable[P, object], *args: P.args, **named: P.kwargs) -> None:
+    """Call ``tell`` in the loop's thread. A loop that has ended is told nothing: the sound outlives it for a moment."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(functools.partial(tell, *args, **named))
 
 
 async def aside(work: Callable[[], T], *, seconds: float, undo: Callable[[T], None] | None = None) -> T:
@@ -32,12 +41,11 @@ async def aside(work: Callable[[], T], *, seconds: float, undo: Callable[[T], No
             result = work()
         except Exception as problem:
             error = problem
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(tell, result, error)
+        in_loop(loop, tell, result, error)
 
     threading.Thread(target=run, name="earpiece-sound", daemon=True).start()
     async with asyncio.timeout(seconds):
         return await done
 
 
-__all__ = ["aside"]
+__all__ = ["aside", "in_loop"]

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 
+from .aside import in_loop
+
 _SILENCE_SECONDS = 3.0
 
 
@@ -20,8 +22,7 @@ class Heartbeat:
 
     def end(self) -> None:
         """The library says itself that the stream is over."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._ended.set)
+        in_loop(self._loop, self._ended.set)
 
     async def lost(self) -> None:
         """Return when the stream has ended, or no beat came for a while."""

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .aside import aside
+from .aside import aside, in_loop
 from .devices import Opened, opened
 from .heartbeat import Heartbeat
 from .pieces import Pieces
@@ -14,7 +14,7 @@ from .problem import RATE, SoundProblem
 from .resampling import Resampling
 
 _OPEN_SECONDS = 10.0
-_CLOSE_SECONDS = 2.0
+_CLOSE_SECONDS = 3.0
 _WAITING_PIECES = 25  # of 40 ms: a loop that is stuck for longer than a second loses what is older
 LOST = "The microphone was taken away. Connect it, then /talk again; typing goes on."
 
@@ -40,8 +40,8 @@ class Microphone:
 
         def taken(data: Any, frames: int, time: Any, status: Any) -> None:
             heartbeat.beat()
-            if pieces.put(bytes(data)) and not loop.is_closed():
-                loop.call_soon_threadsafe(woken.set)
+            if pieces.put(bytes(data)):
+                in_loop(loop, woken.set)
 
         try:
             opening = functools.partial(opened, "input", wanted, taken, heartbeat.end)

@@ -46,6 +46,14 @@ def look_again() -> None:
         sounddevice._initialize()
 
 
+def hangs() -> bool:
+    """Say whether a call does not come back. Its threads then crash an orderly end of the process. Waits a moment."""
+    if not _lock.acquire(timeout=_PATIENCE_SECONDS):
+        return True
+    _lock.release()
+    return False
+
+
 def _library() -> Any:
     try:
         import sounddevice
@@ -60,4 +68,4 @@ def _library() -> Any:
     return sounddevice
 
 
-__all__ = ["alone", "look_again"]
+__all__ = ["alone", "hangs", "look_again"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..talk import Heard
-from .aside import aside
+from .aside import aside, in_loop
 from .devices import Opened, opened
 from .heartbeat import Heartbeat
 from .playback import Playback
@@ -15,7 +15,7 @@ from .problem import RATE, SoundProblem
 from .resampling import Resampling
 
 _OPEN_SECONDS = 10.0
-_CLOSE_SECONDS = 2.0
+_CLOSE_SECONDS = 3.0
 LOST = "The speaker was taken away. Answers are written; connect it, then /talk again."
 
 
@@ -48,8 +48,8 @@ class Speaker:
             heartbeat.beat()
             was_sounding = self._playback.sounding
             data[:] = on_channels(self._playback.take(frames), len(data) // (2 * frames))
-            if was_sounding and not self._playback.sounding and not loop.is_closed():
-                loop.call_soon_threadsafe(self._show)
+            if was_sounding and not self._playback.sounding:
+                in_loop(loop, self._show)
 
         try:
             opening = functools.partial(opened, "output", wanted, asked, heartbeat.end)

@@ -12,6 +12,7 @@ from gateway.application import create_gateway_application
 from gateway.cli.chat import address_of
 from gateway.cli.chat_app import ChatApp
 from gateway.cli.chat_widgets import Confirmation, SourceLine
+from gateway.cli.sound.portaudio import hangs
 from gateway.cli.sound.voice import VoiceChoice
 from gateway.realtime.synthetic_voice import speech
 from gateway.settings import GatewaySettings
@@ -34,6 +35,11 @@ class Screen:
         await until(self.pilot, lambda: words in shown(self.pilot, selector))
 
 
+def closed() -> None:
+    """Every stream is closed."""
+    assert not hangs()
+
+
 @asynccontextmanager
 async def screen(
     folder: Path, monkeypatch: pytest.MonkeyPatch, provider: Handbook, *, talks: bool = False
@@ -45,6 +51,8 @@ async def screen(
         model = await stack.enter_async_context(hearing_model("How many reviewers?"))
         settings = GatewaySettings(drain_seconds=0.0, upstream=model.url)
         gateway = await stack.enter_async_context(create_gateway_application(provider, settings=settings))
+        # A card that goes away under a stream that is not closed yet would leave PortAudio in this process hanging.
+        stack.callback(closed)
         app = ChatApp(address_of(gateway.http_url, ""), VoiceChoice(from_start=talks))
         pilot = await stack.enter_async_context(app.run_test(size=(120, 40)))
         await until(pilot, lambda: app.talk.introduced)
