@@ -1,16 +1,21 @@
 """What becomes of the HTTP connections of a provider, and of providers after a test."""
 
 import asyncio
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from adapters.http_service import HttpProvider
 from tests.adapters.asking import context_for, request_for
 from tests.adapters.loopback import Loopback
 
-MADE: list[HttpProvider] = []
+
+class Closing(Protocol):
+    async def close(self) -> None: ...
 
 
-def closed_later(made: HttpProvider) -> HttpProvider:
+Made = TypeVar("Made", bound=Closing)
+MADE: list[Closing] = []
+
+
+def closed_later(made: Made) -> Made:
     """The same provider; the fixture ``closed_afterwards`` closes it, as a gateway would."""
     MADE.append(made)
     return made

@@ -1,29 +1,20 @@
 """`RAGFlowProvider` against a loopback server that behaves as RAGFlow 0.20 to 0.27 do, quirks included."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from aiohttp import web
 
 from adapters._conditions import holds, joined_conditions
 from adapters.ragflow import CODES, RAGFlowProvider, from_config
 from knowledge_provider import KnowledgeNotFound, ProviderContractError, RetrievalError, UnsupportedFilters
 from tests.adapters.asking import context_for, everything_about, request_for
+from tests.adapters.http_client import a_hundred_barge_ins, busy_connections, closed_later
 from tests.adapters.loopback import Loopback
 
-MADE: list[RAGFlowProvider] = []
-
-
-@pytest_asyncio.fixture(autouse=True)
-async def closed_afterwards() -> AsyncIterator[None]:
-    """Close what a test made, as a gateway would."""
-    yield
-    while MADE:
-        await MADE.pop().close()
-
+pytestmark = pytest.mark.usefixtures("closed_afterwards")
 
 KEY = "ragflow-s3cret"
 VERSIONS = [(0, 20), (0, 22), (0, 23), (0, 24), (0, 25), (0, 26), (0, 27)]
@@ -96,8 +87,7 @@ def ragflow(version: tuple[int, int]) -> Callable[[web.Request, Any], Awaitable[
 
 def provider(service: Loopback, datasets: Any = ("ds-ann", "ds-all"), **options: Any) -> RAGFlowProvider:
     key = options.pop("api_key", KEY)
-    MADE.append(RAGFlowProvider(f"{service.url}/", key, datasets, key="ragflow", label="RAGFlow", **options))
-    return MADE[-1]
+    return closed_later(RAGFlowProvider(f"{service.url}/", key, datasets, key="ragflow", label="RAGFlow", **options))
 
 
 def team(name: str) -> dict[str, Any]:
@@ -253,27 +243,10 @@ async def test_knowledge_bases_narrow_the_search(service: Loopback) -> None:
 
 async def test_a_barge_in_leaves_the_pool_idle(service: Loopback) -> None:
     """A hundred cancelled searches give all their connections back."""
-    asked_for = asyncio.Semaphore(0)
-
-    async def hang(_: web.Request, __: Any) -> web.StreamResponse:
-        asked_for.release()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    service.answer = hang
     asked = provider(service)
     async with asyncio.timeout(20):
-        for _ in range(10):
-            calls = [asyncio.create_task(asked.retrieve(request_for(), context_for())) for _ in range(10)]
-            for _ in calls:
-                await asked_for.acquire()
-            for call in calls:
-                call.cancel()
-            await asyncio.gather(*calls, return_exceptions=True)
-        client = asked._client._own
-        assert client is not None
-        pool = client._transport._pool  # type: ignore[attr-defined]
-        assert [connection for connection in pool.connections if not connection.is_idle()] == []
+        await a_hundred_barge_ins(asked, service)
+        assert busy_connections(asked._client._own) == []
 
 
 @pytest.mark.parametrize(
