@@ -74,20 +74,29 @@ class HeadingChunker:
 
 
 def _sections(segments: tuple[Segment, ...]) -> Iterator[tuple[tuple[str, ...], list[Segment]]]:
+    """The segments below each heading with the path to it; a heading that nothing stands below is its own text."""
     open_headings: list[Segment] = []
     group: list[Segment] = []
     for segment in segments:
         if segment.kind is not SegmentKind.HEADING:
             group.append(segment)
             continue
-        if group:
-            yield tuple(heading.text for heading in open_headings), group
-            group = []
+        yield from _section(open_headings, group, segment.level)
         while open_headings and open_headings[-1].level >= segment.level:
             open_headings.pop()
         open_headings.append(segment)
+        group = []
+    yield from _section(open_headings, group, 0)
+
+
+def _section(
+    open_headings: list[Segment], group: list[Segment], next_level: int
+) -> Iterator[tuple[tuple[str, ...], list[Segment]]]:
+    path = tuple(heading.text for heading in open_headings)
     if group:
-        yield tuple(heading.text for heading in open_headings), group
+        yield path, group
+    elif open_headings and next_level <= open_headings[-1].level:
+        yield path, [open_headings[-1]]
 
 
 def _paged(segment: Segment) -> bool:

@@ -50,7 +50,7 @@ def _is_at(passage: Passage, document: DocumentInfo, whole: str) -> bool:
     chunk = passage.chunk
     own = locator_for(document.path, chunk.heading_path, chunk.place, document.title)
     by_line = f"{document.path}#{chunk.place}" if chunk.place else ""
-    return whole in (own, by_line) or own.startswith(f"{whole} > ")
+    return whole in (own, by_line) or own.startswith((f"{whole} > ", f"{whole}&rows="))
 
 
 def _texts(passages: list[Passage]) -> Iterator[str]:
