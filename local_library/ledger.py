@@ -131,14 +131,6 @@ class UnitOfWork:
         ):
             self._connection.execute(f"DELETE FROM {table} WHERE owner_id = ?", (self._owner,))  # noqa: S608
 
-    def plan_rebuild(self) -> None:
-        """Tell the index to take over every document again."""
-        self._connection.execute(
-            "INSERT INTO index_work (owner_id, document_id) SELECT owner_id, document_id FROM documents "
-            "WHERE owner_id = ? ORDER BY created_at, document_id",
-            (self._owner,),
-        )
-
     def plan_purge(self) -> None:
         self._connection.execute("INSERT OR IGNORE INTO index_purges VALUES (?)", (self._owner,))
 
