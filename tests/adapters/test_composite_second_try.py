@@ -66,7 +66,8 @@ async def test_a_barge_in_ends_both_tries() -> None:
     call = asyncio.create_task(both.retrieve(request_for(), context_for()))
     await until(lambda: len(silent.asked) == 2)
     call.cancel()
-    await asyncio.gather(call, return_exceptions=True)
+    async with asyncio.timeout(20):
+        await asyncio.wait([call])
     assert call.cancelled()
     await until(lambda: len(asyncio.all_tasks()) == 1)
     assert silent.cancelled == 2

@@ -18,7 +18,8 @@ async def test_two_workers_never_hold_the_same_record(desk: Desk) -> None:
     """Claims of several workers are disjoint, also while newer changes of a claimed record arrive."""
     for record in range(12):
         await desk.put(record, "alpha")
-    batches = await asyncio.gather(*(desk.outbox.claim(4, lease_seconds=60) for _ in range(5)))
+    async with asyncio.timeout(20):
+        batches = await asyncio.gather(*(desk.outbox.claim(4, lease_seconds=60) for _ in range(5)))
     held = [claim.record_id for batch in batches for claim in batch]
     assert sorted(held, key=int) == [str(record) for record in range(12)]
     await desk.write(sa.update(desk.table).values(body="omega", revision=2))

@@ -18,7 +18,8 @@ async def test_the_provider_is_closed_once_however_often_it_is_asked_for() -> No
     with pytest.raises(OSError, match="port is busy"):
         async with runtime:
             raise OSError("port is busy")
-    await asyncio.gather(runtime.aclose(), runtime.aclose())
+    async with asyncio.timeout(5):
+        await asyncio.gather(runtime.aclose(), runtime.aclose())
     assert provider.closed == 1
 
 
