@@ -153,7 +153,7 @@ class VectorCatchUp:
                 return
             texts = [embedded_text(one) for one in passages[start : start + _EMBEDDED_AT_ONCE]]
             parts.append(checked_vectors(self._embedder, texts))
-        if not parts:
+        if not parts or self._stopped.is_set():  # whoever closes may not have waited for the embedder
             return
         vectors = numpy.concatenate(parts)
         with self._workspace.writing() as catalog:

@@ -70,6 +70,8 @@ def test_closing_stops_the_embedding_and_the_next_opening_goes_on(opened: Opened
     assert first.begun.wait(5)
     closing = threading.Thread(target=library.close)
     closing.start()
+    assert library.semantic._catch_up is not None
+    assert library.semantic._catch_up._stopped.wait(5)
     first.may_go_on.set()
     closing.join(5)
     assert not closing.is_alive()
