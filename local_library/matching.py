@@ -20,6 +20,7 @@ _FEW, _FEW_PASSAGES = 0.01, 20  # a word that more passages hold was hardly mish
 _FEWEST_TERMS, _MOST_TERMS = 4, 48
 _BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.5, "phon": 0.6}
 _MISHEARD_CREDIT = 0.8
+_ANSWERED_WORDS = 12  # of a long talk around a question, that many words make a full answer
 _PROVING_WORDS = 4  # so many words in common say that a passage is about the question; a shorter question needs all
 _ALIKE = 0.5
 _SATURATION = 2.2  # what BM25 with k1 = 1.2 gives at most for a weight of 1
@@ -46,7 +47,7 @@ class QueryPlan:
     wanted: tuple[WeightedTerm, ...]
     words: tuple[QueryWord, ...]
     weight: float
-    """What all words weigh together."""
+    """What the words of a full answer weigh: all of a question, and as much as twelve of a long talk around it."""
 
 
 def planned(query: str, languages: Sequence[str], frequency: Frequency, passages: int) -> QueryPlan:
@@ -65,7 +66,7 @@ def planned(query: str, languages: Sequence[str], frequency: Frequency, passages
     wanted = (*body, *_within(noise, frequency, NOISE_POSTINGS), *_within(head, frequency, HEAD_POSTINGS))
     asked = _asked(content, forms)
     words = tuple(_query_word(word, asked[word], plain, frequency, passages) for word in asked)
-    return QueryPlan(wanted, words, sum(word.weight for word in words))
+    return QueryPlan(wanted, words, _full_weight(words))
 
 
 def _query_word(
@@ -75,6 +76,11 @@ def _query_word(
     counted = (word,) if unspaced else tokens  # of a character of an unspaced script the character itself
     joined = tuple(code for pair in tokens for code in han_sounds(pair)) if unspaced else _joined(word, plain)
     return QueryWord(word, tokens, _weight(counted, frequency, passages), unspaced, joined)
+
+
+def _full_weight(words: Sequence[QueryWord]) -> float:
+    said = sum(0.5 if word.unspaced else 1.0 for word in words)  # two characters are about a word
+    return sum(word.weight for word in words) * min(1.0, _ANSWERED_WORDS / max(said, 1.0))
 
 
 def _joined(word: str, plain: Sequence[str]) -> tuple[str, ...]:
@@ -118,11 +124,12 @@ def _judgement(plan: QueryPlan, missing: Sequence[QueryWord], misheard: Sequence
     """Relevance is mostly how much of the question is there, partly how strongly; few words in common prove little."""
     if not plan.weight:
         return Judgement(0.0, 0.0)
-    lacking = sum(word.weight for word in missing) + (1 - _MISHEARD_CREDIT) * sum(word.weight for word in misheard)
+    held = sum(word.weight for word in plan.words) - sum(word.weight for word in missing)
+    held -= (1 - _MISHEARD_CREDIT) * sum(word.weight for word in misheard)
     in_common = len(plan.words) - len(missing) - (1 - _MISHEARD_CREDIT) * len(misheard)
     too_few = max(0.0, min(len(plan.words), _PROVING_WORDS) - in_common) / _PROVING_WORDS
-    covered = 1.0 - lacking / plan.weight
-    strength = score / (_SATURATION * plan.weight)
+    covered = min(1.0, held / plan.weight)
+    strength = min(1.0, score / (_SATURATION * plan.weight))
     return Judgement(covered, (covered + 0.5 * strength) * (1 - 0.5 * too_few))
 
 

@@ -16,7 +16,7 @@ FLOOR = 0.5
 _CANDIDATES = 16
 _PER_DOCUMENT = 3
 _ROUNDS = 3
-_MOST_REJECTED = 10
+_MOST_REJECTED = 5  # more found nothing on any judged collection, at any level of noise
 _ALIKE = 0.9
 _MERGED_CHARACTERS = 2_400
 
@@ -85,7 +85,8 @@ class _Choice:
 
     @property
     def is_done(self) -> bool:
-        return len(self.kept) >= self._limit
+        """Whether there is enough, or too much that was none to expect more."""
+        return len(self.kept) >= self._limit or self._rejected >= _MOST_REJECTED
 
     @property
     def full(self) -> frozenset[str]:
@@ -98,7 +99,7 @@ class _Choice:
         Most passages are never considered, so each is read when its turn comes.
         """
         for hit in hits:
-            if self.is_done or self._rejected >= _MOST_REJECTED:
+            if self.is_done:
                 return
             passage = stored(hit.passage_id)
             if passage is not None and self._has_room(passage):
@@ -111,8 +112,10 @@ class _Choice:
     def _judge(self, passage: Passage, score: float) -> None:
         held = Held(searched_text(passage), passage.language)
         found = judged(self._plan, held, score, self._floor)
-        if found.relevance < self._floor or (not self._keep_alike and self._is_repeated(passage.chunk.text)):
+        if found.relevance < self._floor:
             self._rejected += 1
+            return
+        if not self._keep_alike and self._is_repeated(passage.chunk.text):
             return
         locator = locator_for(passage.path, passage.chunk.heading_path, passage.chunk.place, passage.title)
         self.kept.append(FoundPassage(passage, score, found.coverage, found.relevance, passage.chunk.text, locator))
