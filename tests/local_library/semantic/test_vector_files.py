@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from local_library.semantic.entries import VectorEntry, VectorSpace
-from local_library.semantic.vector_files import VectorFiles, VectorsUnusable, as_rows
+from local_library.semantic.vector_files import LINEAGE, VectorFiles, VectorsUnusable, as_rows
 
 SPACE = VectorSpace("one", "model", 4)
 
@@ -53,6 +53,8 @@ def test_what_a_killed_writer_left_does_not_count_and_is_cut_off(files: VectorFi
     assert held(files) == {1: 11}
     files.append(SPACE, entries(2), rows(12))
     assert held(files) == {1: 11, 2: 12}
+    assert next(files.folder.glob("rows-*")).stat().st_size == 2 * SPACE.dimensions
+    assert next(files.folder.glob("lineage-*")).stat().st_size == 2 * LINEAGE.itemsize
 
 
 def test_overwritten_rows_leave_no_byte(files: VectorFiles) -> None:
