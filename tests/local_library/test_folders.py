@@ -112,6 +112,14 @@ def test_a_long_import_is_found_as_it_goes(library: DomainLibrary, monkeypatch: 
     assert found[-1] > 0
 
 
+def test_the_last_files_of_an_import_are_found_when_it_returns(library: DomainLibrary) -> None:
+    """Also in a library that has an index already, which nobody finds wanting."""
+    library.import_bytes("/first.md", b"# First\n\nText.\n")
+    library.import_many(contents(2))
+    assert {one.passage.path for one in library.search("another", limit=5)} >= {"/0.md"}
+    assert library.verify() == ()
+
+
 def test_files_are_read_a_little_ahead_and_no_more(library: DomainLibrary) -> None:
     """A large folder is not held in memory."""
     begun = 0
