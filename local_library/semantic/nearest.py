@@ -38,6 +38,11 @@ class Nearest:
         self._graph, self._in_graph = _loaded_graph(folder, state) if state.rows > exact_rows else (None, 0)
         self._all = _directions(rows) if state.rows <= exact_rows else None
 
+    @property
+    def memory_bytes(self) -> int:
+        """What is held in memory, beside what is mapped from the disk."""
+        return int(self._passages.nbytes + (self._all.nbytes if self._all is not None else 0))
+
     def search(self, vector: Vector, limit: int, *, document_ids: Collection[str] | None = None) -> list[VectorHit]:
         """The ``limit`` nearest passages, best first; equal ones in the order of their import."""
         length = float(numpy.linalg.norm(vector))

@@ -24,19 +24,21 @@ if TYPE_CHECKING:
 EXACT_ROWS = 20_000
 """Up to here every row is compared; measured in docs/benchmarks-library.md."""
 
-_OPENED_OWNERS = 16
+_KEPT_BYTES = 256_000_000  # of owners searched lately; the next one opens its files again
 _DEAD_SHARE = 0.25
 
 
 class OwnerVectorStore:
     """Adds, finds and forgets vectors by owner. numpy is loaded when the first vector is there.
 
-    Above ``exact_rows`` an owner's vectors are searched by a graph of neighbours, where usearch is installed.
+    Above ``exact_rows`` an owner's vectors are searched by a graph of neighbours, where usearch is installed. The
+    vectors of owners searched lately stay in memory up to ``kept_bytes``.
     """
 
-    def __init__(self, folder: Path, *, exact_rows: int = EXACT_ROWS) -> None:
+    def __init__(self, folder: Path, *, exact_rows: int = EXACT_ROWS, kept_bytes: int = _KEPT_BYTES) -> None:
         self._folder = folder
         self._exact_rows = exact_rows
+        self._kept_bytes = kept_bytes
         self._opened: OrderedDict[str, tuple[object, Nearest]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -237,8 +239,10 @@ class OwnerVectorStore:
         nearest = Nearest(files.folder, state, *files.mapped(state), exact_rows=self._exact_rows)
         with self._lock:
             self._opened[owner_id] = (key, nearest)
-            while len(self._opened) > _OPENED_OWNERS:
-                self._opened.popitem(last=False)
+            self._opened.move_to_end(owner_id)
+            kept = sum(one.memory_bytes for _, one in self._opened.values())
+            while len(self._opened) > 1 and kept > self._kept_bytes:
+                kept -= self._opened.popitem(last=False)[1][1].memory_bytes
         return nearest
 
     def _files(self, owner_id: str) -> "VectorFiles":

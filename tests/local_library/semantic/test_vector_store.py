@@ -172,6 +172,19 @@ def test_owners_share_nothing(store: OwnerVectorStore, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "vectors").iterdir()] == [owner_tag("bob")]
 
 
+def test_memory_holds_the_owners_searched_lately_up_to_a_bound(tmp_path: Path) -> None:
+    """With many owners the least lately searched makes room, and is found again from the disk."""
+    vectors = drawn(100)
+    bytes_of_one = 100 * (8 + 4 * SPACE.dimensions)
+    store = OwnerVectorStore(tmp_path / "vectors", kept_bytes=2 * bytes_of_one)
+    for owner in ("ann", "bob", "eve"):
+        store.add(owner, SPACE, entries(100), vectors)
+        assert store.search(owner, SPACE, vectors[7], 1)[0].passage_id == 8
+    assert list(store._opened) == ["bob", "eve"]
+    assert store.search("ann", SPACE, vectors[7], 1)[0].passage_id == 8
+    assert list(store._opened) == ["eve", "ann"]
+
+
 def test_another_space_finds_nothing(store: OwnerVectorStore) -> None:
     """A question of one embedder is never compared with vectors of another."""
     vectors = drawn(10)
