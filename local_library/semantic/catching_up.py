@@ -110,8 +110,8 @@ class VectorCatchUp:
                 self._stopped.wait(min(_LONGEST_PAUSE_SECONDS, 2.0**failures))
 
     def _catch_up(self, owner_id: str, progress: Progress | None) -> int:
-        current = self._current(owner_id)
         held = self._held(owner_id)
+        current = self._current(owner_id)  # after the vectors: another process may be adding some
         self._drop(owner_id, held - set(current))
         missing = [one for one in current if one not in held]
         done = 0
