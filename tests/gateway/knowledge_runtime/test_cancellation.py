@@ -14,7 +14,7 @@ from tests.gateway.knowledge_runtime.provider import Provider, ask
 async def test_cancellation_reaches_the_provider_and_the_caller() -> None:
     """When the user speaks the work ends at once: the task is cancelled and context.cancelled is set."""
     provider = Provider(held=True)
-    async with FrontendKnowledgeRuntime(provider) as runtime, asyncio.timeout(5):
+    async with FrontendKnowledgeRuntime(provider, timeout_seconds=60) as runtime, asyncio.timeout(5):
         caller = asyncio.create_task(ask(runtime))
         await provider.started.wait()
         caller.cancel()
@@ -27,7 +27,7 @@ async def test_cancellation_reaches_the_provider_and_the_caller() -> None:
 async def test_a_call_cancelled_before_it_starts_never_calls_the_provider() -> None:
     """Neither before its first step nor between its steps."""
     provider = Provider()
-    async with FrontendKnowledgeRuntime(provider) as runtime, asyncio.timeout(5):
+    async with FrontendKnowledgeRuntime(provider, timeout_seconds=60) as runtime, asyncio.timeout(5):
         for steps in range(2):
             caller = asyncio.create_task(ask(runtime))
             for _ in range(steps):
@@ -49,7 +49,7 @@ async def test_a_plain_retrieve_learns_of_the_cancellation_from_its_context() ->
                 seen.set()
             return []
 
-    async with FrontendKnowledgeRuntime(Plain()) as runtime, asyncio.timeout(5):
+    async with FrontendKnowledgeRuntime(Plain(), timeout_seconds=60) as runtime, asyncio.timeout(5):
         caller = asyncio.create_task(ask(runtime))
         await asyncio.to_thread(started.wait, 5)
         caller.cancel()

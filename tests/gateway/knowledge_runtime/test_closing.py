@@ -26,7 +26,7 @@ async def test_the_provider_is_closed_once_however_often_it_is_asked_for() -> No
 async def test_calls_in_flight_are_settled_when_it_closes() -> None:
     """They end as unavailable, their callers are not cancelled, and later ones are refused."""
     provider = Provider(held=True)
-    runtime = FrontendKnowledgeRuntime(provider)
+    runtime = FrontendKnowledgeRuntime(provider, timeout_seconds=60)
     async with asyncio.timeout(5):
         caller = asyncio.create_task(ask(runtime))
         await provider.started.wait()

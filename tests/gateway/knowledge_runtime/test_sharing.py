@@ -24,7 +24,7 @@ async def test_calls_at_the_same_time_share_one_flight() -> None:
 async def test_one_of_two_waiters_leaves_and_the_other_is_answered_and_both_leave_and_the_work_ends() -> None:
     """Cancelling is each caller's own."""
     provider = Provider(held=True)
-    async with FrontendKnowledgeRuntime(provider) as runtime, asyncio.timeout(5):
+    async with FrontendKnowledgeRuntime(provider, timeout_seconds=60) as runtime, asyncio.timeout(5):
         first, second, third = (asyncio.create_task(ask(runtime)) for _ in range(3))
         await provider.started.wait()
         first.cancel()

@@ -81,8 +81,11 @@ class Stage:
 async def open_gateway(
     provider: KnowledgeRetrievalProvider | None, **settings: Any
 ) -> AsyncIterator[GatewayApplication]:
-    """A gateway that closes quickly; ``settings`` are those of `GatewaySettings`."""
-    chosen = GatewaySettings(**{"drain_seconds": 0.2, **settings})
+    """A gateway that closes quickly; ``settings`` are those of `GatewaySettings`.
+
+    Its deadline is so far away that whatever a test sees end was ended by something else.
+    """
+    chosen = GatewaySettings(**{"drain_seconds": 0.2, "timeout_seconds": 60.0, **settings})
     async with create_gateway_application(provider, settings=chosen) as gateway:
         yield gateway
 
