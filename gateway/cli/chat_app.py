@@ -111,6 +111,7 @@ class ChatApp(App[None]):
         """Show or hide the library."""
         self._library.display = not self._library.display
         if self._library.display:
+            self._library.show()
             self.query_one("#documents").focus()
         else:
             self.query_one("#question").focus()

@@ -148,8 +148,9 @@ class _PlainChat:
         listing = await self.library.listing()
         for document in listing["documents"]:
             _print_row(f"{document['title']}  ({document_facts(document)})", document)
-        for file in listing["quarantined"]:
-            _print_row(file["name"], file)
+        for file in [*listing["quarantined"], *listing["importing"]]:
+            facts = document_facts(file)
+            _print_row(f"{file['name']}  ({facts})" if facts else file["name"], file)
 
     async def _add(self, path: Path) -> None:
         added = await self.library.upload(path, _SendingLines(path.name).sent)

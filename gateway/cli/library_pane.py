@@ -17,7 +17,7 @@ from .said import document_facts, document_trouble
 
 
 class LibraryPane(Vertical):
-    """Documents first, then the files that could not be imported. Their own words are never read as markup."""
+    """Documents first, then files that were refused or are on their way. Their own words are never read as markup."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("delete", "remove", "Remove"),
@@ -48,7 +48,7 @@ class LibraryPane(Vertical):
         await self._do(lambda: self._client.upload(path, lambda part: self._sent(path, part)))
         bar.display = False
 
-    @work(exclusive=True, group="library")
+    @work(exclusive=True, group="listing")
     async def show(self) -> None:
         """List what there is now."""
         await self._list()
@@ -84,7 +84,7 @@ class LibraryPane(Vertical):
     async def _list(self) -> None:
         try:
             listing = await self._client.listing()
-            self._rows = [*listing["documents"], *listing["quarantined"]]
+            self._rows = [*listing["documents"], *listing["quarantined"], *listing["importing"]]
         except LibraryProblem as problem:
             self._rows = []
             self._note(str(problem))
@@ -93,12 +93,13 @@ class LibraryPane(Vertical):
         listed.clear_options()
         listed.add_options([Option(_lines(row)) for row in self._rows])
         listed.highlighted = None if marked is None or not self._rows else min(marked, len(self._rows) - 1)
-        documents = sum(row["status"] != "quarantined" for row in self._rows)
+        documents = sum("title" in row for row in self._rows)
         self.query_one("#library-title", Label).update(f"Documents ({documents})")
 
     def _marked(self) -> dict[str, Any] | None:
         index = self.query_one("#documents", OptionList).highlighted
-        return None if index is None or index >= len(self._rows) else self._rows[index]
+        row = None if index is None or index >= len(self._rows) else self._rows[index]
+        return None if row is None or row["status"] == "importing" else row
 
     def _sent(self, path: Path, part: float) -> None:
         self.query_one("#progress", ProgressBar).update(progress=part)

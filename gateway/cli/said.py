@@ -69,9 +69,9 @@ def passages(count: int) -> str:
 
 
 def document_facts(row: Mapping[str, Any]) -> str:
-    """Return name, pages, passages and status of a document; empty for a file that was refused."""
-    if row["status"] == "quarantined":
-        return ""
+    """Return name, pages, passages and status of a document; of a file that is on its way, that it is; else nothing."""
+    if row["status"] in ("quarantined", "importing"):
+        return "being imported" if row["status"] == "importing" else ""
     pages = f"{row['pages']} {row['pageKind']}{'' if row['pages'] == 1 else 's'}" if row["pages"] else ""
     return ", ".join(filter(None, (row["name"], pages, passages(row["passages"]), row["status"].replace("_", " "))))
 
@@ -80,7 +80,7 @@ def document_trouble(row: Mapping[str, Any]) -> list[str]:
     """Return what a person should know of a document or a refused file, a sentence each."""
     if row["status"] == "quarantined":
         return [f"not imported: it {row['reason']}"]
-    return [*filter(None, [row["statusSentence"]]), *row["warnings"]]
+    return [*filter(None, [row.get("statusSentence")]), *row.get("warnings", ())]
 
 
 def ending(turn: SaidTurn) -> str:

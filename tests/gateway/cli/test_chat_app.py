@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Label, OptionList, ProgressBar, Static
@@ -168,6 +169,39 @@ async def test_the_list_tells_pages_status_and_why_a_file_was_refused(mixed: Pat
         await until(pilot, lambda: "dismissed: broken.md" in shown(pilot, "#library-note"))
         await until(pilot, lambda: listed.option_count == 1)
         assert (mixed / "broken.md").exists()
+
+
+async def test_opening_the_library_shows_what_others_added_and_are_sending(mixed: Path, tmp_path: Path) -> None:
+    """What is on its way is listed as such, and neither Delete nor F5 does anything to it."""
+    go_on = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"# Kettle manual\n\n"
+        await go_on.wait()
+        yield b"Rinse it.\n"
+
+    mounted = gateway(library=mixed, store=tmp_path / "store")
+    async with mounted as application, chat(application) as pilot, aiohttp.ClientSession(application.http_url) as http:
+        listed = pilot.app.query_one("#documents", OptionList)
+        await until(pilot, lambda: listed.option_count == 2)
+        address, kind = "/v1/library/documents?name=kettle.md", {"Content-Type": "application/octet-stream"}
+        sending = asyncio.ensure_future(http.post(address, data=slowly(), headers=kind).__aenter__())
+        await opened_until(pilot, lambda: listed.option_count == 3)
+        assert lines(listed, 2) == ["kettle.md", "being imported"]
+        await again(pilot, 2)
+        await pilot.press("delete")
+        go_on.set()
+        await sending
+        await opened_until(pilot, lambda: lines(listed, 0)[0] == "Kettle manual")
+        assert shown(pilot, "#library-note") == ""
+
+
+async def opened_until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
+    """Hide the library and show it until what it lists is so."""
+    async with asyncio.timeout(30):
+        while not true():
+            await pilot.press("f2", "f2")
+            await pilot.pause(0.2)
 
 
 def lines(listed: OptionList, index: int) -> list[str]:

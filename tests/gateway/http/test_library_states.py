@@ -10,8 +10,12 @@ import pytest
 import pytest_asyncio
 
 from gateway.application import GatewayApplication, create_gateway_application
+from gateway.http.access import Access
+from gateway.http.library_endpoints import LibraryEndpoints
+from gateway.owners import FailureLimit, Owners
 from gateway.settings import GatewaySettings
 from local_library import DomainLibrary
+from tests.gateway.http.test_library_endpoints import served
 from tests.local_library.conftest import pdf
 
 DOCUMENTS = "/v1/library/documents"
@@ -128,6 +132,28 @@ async def test_a_refused_file_is_dismissed(http: aiohttp.ClientSession, folder: 
     assert (await listed(http))["quarantined"] == []
     assert (folder / "broken.md").exists()
     assert (await asked(http, "DELETE", f"{QUARANTINE}/{file['id']}"))[0] == 404
+
+
+async def test_whatever_changes_the_documents_is_told(tmp_path: Path, folder: Path) -> None:
+    """Answers that were kept for a moment are of no use after an upload, another reading, a retry or a removal."""
+    changed: list[str] = []
+    access = Access(Owners(), FailureLimit(5), ())
+    with DomainLibrary.for_folder(folder, store=tmp_path / "store") as library:
+        endpoints = LibraryEndpoints(library, tmp_path / "uploads", access=access, changed=changed.append)
+        async with served(endpoints) as http:
+            listing = await listed(http)
+            kettle, broken = listing["documents"][0]["id"], listing["quarantined"][0]["id"]
+            (folder / "broken.md").write_text("# Broken no more\n\nText.\n")
+            async with http.post(DOCUMENTS, params={"name": "new.md"}, data=b"# New\n\nText.\n", headers=BINARY):
+                assert changed == ["personal"]
+            for method, path in (
+                ("POST", f"{DOCUMENTS}/{kettle}/reimport"),
+                ("POST", f"{QUARANTINE}/{broken}/retry"),
+                ("DELETE", f"{DOCUMENTS}/{kettle}"),
+            ):
+                changed.clear()
+                await asked(http, method, path)
+                assert changed == ["personal"], path
 
 
 async def test_a_foreign_page_can_neither_retry_nor_dismiss(http: aiohttp.ClientSession) -> None:
