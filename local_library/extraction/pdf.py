@@ -11,6 +11,7 @@ import regex
 
 from ..records import SegmentKind
 from .outcome import Enough, Unreadable
+from .pdf_annotations import written_on
 from .pdf_layout import Line, heading_sizes, without_repeats
 from .segments import SegmentWriter
 
@@ -104,7 +105,8 @@ def _page_lines(document: pypdfium2.PdfDocument, number: int, writer: SegmentWri
         try:
             text_page = page.get_textpage()
             try:
-                return _lines(text_page, str(text_page.get_text_range(errors="replace")))
+                lines = _lines(text_page, str(text_page.get_text_range(errors="replace")))
+                return [*lines, *map(Line, written_on(page))]
             finally:
                 text_page.close()
         finally:

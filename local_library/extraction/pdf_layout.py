@@ -38,6 +38,8 @@ def without_repeats(pages: Sequence[Sequence[Line]]) -> tuple[list[list[Line]], 
     for page in pages:
         edges = _edges(page)
         drop = {at for at in edges if (key := _key(page[at])) in seen or (key in repeated and key == _PAGE_NUMBER)}
+        if all(at in drop or not line.text.strip() for at, line in enumerate(page)):
+            drop = set()  # nothing else is on the page
         seen |= repeated & {_key(page[at]) for at in edges}
         kept.append([line for at, line in enumerate(page) if at not in drop])
     return kept, bool(repeated)

@@ -87,9 +87,9 @@ def test_a_full_library_takes_a_new_version_that_fits(workspace: Workspace) -> N
 
 
 def test_a_document_without_a_passage_is_refused(workspace: Workspace) -> None:
-    """A heading alone is no text."""
+    """A title alone is no text."""
     with pytest.raises(DocumentRejected) as refused:
-        importer(workspace).prepared("/empty.md", b"# Only a heading\n")
+        importer(workspace).prepared("/empty.md", b"---\ntitle: Only a title\n---\n")
     assert refused.value.reason_code == "no_text"
 
 

@@ -101,3 +101,20 @@ def test_a_page_that_is_all_large_letters_has_no_headings() -> None:
     assert heading_sizes([poster]) == {}
     assert heading_sizes([[*poster, *poster[1:] * 4]]) == {30.0: 1}
     assert heading_sizes([[Line("words without a known size")]]) == {}
+
+
+def test_what_was_filled_into_a_form_is_read(extractor: LimitedExtractor) -> None:
+    """A filled field is text of its page, though the page itself does not hold it."""
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, pagesize=A4)
+    canvas.drawString(72, 800, "Name of the applicant")
+    canvas.acroForm.textfield(name="applicant", value="Priya Quagga", x=72, y=700, width=200, height=20)
+    canvas.acroForm.checkbox(name="agreed", checked=True, x=72, y=600)
+    canvas.save()
+    assert [one.text for one in read(extractor, buffer.getvalue()).segments] == ["Name of the applicant Priya Quagga"]
+
+
+def test_pages_of_one_number_each_are_kept(extractor: LimitedExtractor) -> None:
+    """A number is no page number where nothing else is on the page."""
+    found = read(extractor, drawn([[(f"{number}", 10.0)] for number in range(1, 5)]))
+    assert [one.text for one in found.segments] == ["1", "2", "3", "4"]
