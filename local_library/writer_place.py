@@ -125,9 +125,11 @@ class WriterPlace:
 
     def _is_kept(self) -> bool:
         """Leave the place if it is time to; says whether it is still held."""
-        if self._held is not None and (self._is_awaited() or time.monotonic() - self._used > self._stays_seconds):
-            self.leave()
-        self._watched = self._held is not None
+        try:
+            if self._held is not None and (self._is_awaited() or time.monotonic() - self._used > self._stays_seconds):
+                self.leave()
+        finally:
+            self._watched = self._held is not None
         return self._watched
 
     def _is_awaited(self) -> bool:
