@@ -215,6 +215,9 @@ def test_a_forgotten_document_is_found_no_more_and_leaves_no_byte(
     store.forget("ann", f"{3:020x}")
     assert store.search("ann", SPACE, vectors[33], 3)[0].passage_id not in range(30, 40)
     assert store.held("ann") == set(range(1, size + 1)) - set(range(30, 40))
+    everything = [hit.passage_id for hit in store.search("ann", SPACE, vectors[0], size)]
+    assert 0 not in everything
+    assert set(range(30, 40)).isdisjoint(everything)
     store.compact("ann")
     kept = [path.read_bytes() for path in (tmp_path / "vectors").rglob("*") if path.is_file()]
     for row in as_rows(vectors[29:39]):
