@@ -17,7 +17,7 @@ from ..sources import KnowledgeSource
 
 _T = TypeVar("_T")
 _SUFFIX = ".md"
-FLOOR = 0.4
+FLOOR = 0.3
 
 
 class Library(Protocol):
