@@ -64,8 +64,7 @@ class Upkeep:
             for document_id in document_ids:
                 work.erase_document(document_id)
             work.plan_purge()
-        for document_id in document_ids:
-            self._workspace.vectors.forget(owner_id, document_id)
+        self._workspace.vectors.forget(owner_id, document_ids)
         for source_content_hash in hashes:
             if not catalog.uses_hash(owner_id, source_content_hash):
                 self._workspace.originals.erase(owner_id, source_content_hash)

@@ -126,9 +126,9 @@ class OwnerVectorStore:
             return 0
         return int(_changed(*files.mapped(state)).sum())
 
-    def forget(self, owner_id: str, document_id: str) -> None:
-        """Overwrite the vectors of a document's passages, of its former versions too."""
-        self._overwrite(owner_id, documents={document_id})
+    def forget(self, owner_id: str, document_ids: Collection[str]) -> None:
+        """Overwrite the vectors of the documents' passages, of their former versions too."""
+        self._overwrite(owner_id, documents=document_ids)
 
     def forget_passages(self, owner_id: str, passage_ids: Collection[int]) -> None:
         """Overwrite the vectors of some passages."""

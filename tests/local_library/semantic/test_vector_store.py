@@ -212,7 +212,7 @@ def test_a_forgotten_document_is_found_no_more_and_leaves_no_byte(
     if size > 400:
         with_graph(store)
     store.search("ann", SPACE, vectors[0], 1)
-    store.forget("ann", f"{3:020x}")
+    store.forget("ann", [f"{3:020x}"])
     assert store.search("ann", SPACE, vectors[33], 3)[0].passage_id not in range(30, 40)
     assert store.held("ann") == set(range(1, size + 1)) - set(range(30, 40))
     everything = [hit.passage_id for hit in store.search("ann", SPACE, vectors[0], size)]
