@@ -135,7 +135,7 @@ class ChatApp(App[None]):
             self._views[id(turn)].show()
         else:
             view = self._views[id(turn)] = TurnView(turn)
-            turns = self.screen_stack[0].query_one("#turns", VerticalScroll)
+            turns = self.query_one("#turns", VerticalScroll)
             turns.mount(view)
             turns.anchor()
 
@@ -147,7 +147,7 @@ class ChatApp(App[None]):
         if self._leaving:
             return
         self._write("#state", self._state_sentence())
-        state = self.screen_stack[0].query_one("#state", Label)
+        state = self.query_one("#state", Label)
         state.set_class(self.talk.state in ("away", "refused") or bool(self.talk.model_problem), "bad")
         if self.talk.state == "open" and not self._was_open:
             self._library.show()
@@ -160,7 +160,7 @@ class ChatApp(App[None]):
         if self._written.get(selector) == text:
             return
         self._written[selector] = text
-        line = self.screen_stack[0].query_one(selector, Static)  # the page itself, a question may stand before it
+        line = self.query_one(selector, Static)
         line.update(Content(text))
         line.display = bool(text)
 

@@ -35,6 +35,14 @@ class Screen:
         await until(self.pilot, lambda: words in shown(self.pilot, selector))
 
 
+def modalities(model: HearingModel) -> list[str]:
+    """How the model was last told to answer."""
+    updates: list[dict[str, list[str]]] = [
+        event["session"] for event in model.received if event["type"] == "session.update"
+    ]
+    return [update["output_modalities"] for update in updates if "output_modalities" in update][-1]
+
+
 def closed() -> None:
     """Every stream is closed."""
     assert not hangs()
@@ -77,6 +85,7 @@ async def test_f3_listens_speaks_and_is_quiet_again(tmp_path: Path, monkeypatch:
         await seen.pilot.press("f3")
         await until(seen.pilot, lambda: shown(seen.pilot, "#state") == "connected")
         assert not seen.app.voice.talking
+        await seen.model.until(lambda: modalities(seen.model) == ["text"])
 
 
 async def test_the_first_typed_character_silences_the_voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
