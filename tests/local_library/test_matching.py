@@ -107,6 +107,14 @@ def test_coverage_is_the_share_of_the_question_that_is_there(text: str, covered:
     assert judged(plan, Held(text, "english"), 10.0, 0.7).coverage == pytest.approx(covered)
 
 
+@pytest.mark.parametrize(
+    ("text", "covered"), [("The lightkouse.", 0.8), ("The lightbulb.", 0.0), ("The lighthousekeepers.", 0.0)]
+)
+def test_a_word_is_misheard_when_most_of_its_grams_are_there(text: str, covered: float) -> None:
+    """Half of the grams of both together in common, and nearly the same length; a shared beginning is not enough."""
+    assert judged(plan_of("lighthouse"), Held(text, "english"), 0.0, 0.5).coverage == pytest.approx(covered)
+
+
 def test_misheard_words_are_looked_for_only_where_they_decide() -> None:
     """Where the exact words reach the floor, or nothing could, the misheard ones are not counted."""
     plan = plan_of("gearbox crane oil")
@@ -150,6 +158,14 @@ def test_two_characters_count_as_a_word() -> None:
     """A Chinese question of sixteen characters is as long as one of eight words: all of it is asked for."""
     plan = planned("潮汐观测站每日更新水位数据报告表", [], lambda _field, _token: 3, 1_000)
     assert plan.weight == pytest.approx(sum(word.weight for word in plan.words))
+
+
+@pytest.mark.parametrize(
+    ("query", "words"), [("gearbox 油", {"gearbox", "油"}), ("gearbox 润油", {"gearbox", "润", "油"})]
+)
+def test_a_single_character_beside_other_words_is_asked_for(query: str, words: set[str]) -> None:
+    """A character of an unspaced script counts alone, or by the pairs that it is part of."""
+    assert {word.word for word in plan_of(query).words} == words
 
 
 def test_a_question_without_words_is_answered_by_nothing() -> None:

@@ -52,6 +52,43 @@ def test_one_document_does_not_fill_all_places(library: DomainLibrary) -> None:
     assert sum(one.passage.title == "Diary" for one in by_name) > 3
 
 
+def test_a_document_full_of_matches_does_not_hide_another(library: DomainLibrary) -> None:
+    """Where one document has all the best passages, the index is asked again without it."""
+    days = "\n".join(f"## Day {n}\n\nThe crane lifted the container of day {n}.\n" for n in range(60))
+    put(library, diary=f"# Diary\n\n{days}", memo=f"# Memo\n\nOne day a crane lifted a container. {FILLER}\n")
+    found = library.search("crane lifted container of day", limit=5)
+    assert [one.passage.title for one in found] == ["Diary", "Diary", "Diary", "Memo"]
+
+
+def test_the_one_document_that_is_asked_for_may_fill_all_places(library: DomainLibrary) -> None:
+    """Narrowed to a single document, a search is not held to three of its passages, nor to other documents."""
+    sections = "\n".join(f"## Day {n}\n\nOn day {n} the crane lifted container {n * 7}.\n" for n in range(8))
+    put(library, diary=f"# Diary\n\n{sections}", memo="# Memo\n\nThe crane lifted a container in May.\n")
+    diary = library.show("/diary.md").document_id
+    found = library.search("which container did the crane lift", limit=6, document_ids=[diary])
+    assert [one.passage.title for one in found] == ["Diary"] * 6
+
+
+def test_neighbours_merge_in_either_order_and_only_so_far(library: DomainLibrary) -> None:
+    """The better passage may be the later one; what is merged stays within about 2,400 characters."""
+    parts = [
+        f"Part {n} of the harbour report is on cranes. {' '.join(f'{n}a{i}' for i in range(150))}" for n in range(4)
+    ]
+    put(library, report="# Report\n\n" + "\n\n".join(parts).replace("Part 3", "Part 3 and harbour report of cranes 3"))
+    found = library.search("harbour report cranes", limit=5, per_document=5)
+    assert [one.merged for one in found] == [2, 2]
+    assert found[0].text.index("Part 2") < found[0].text.index("Part 3")
+    assert all(len(one.text) <= 2_401 for one in found)
+
+
+def test_a_new_language_is_asked_for_by_its_stems_at_once(library: DomainLibrary) -> None:
+    """What a search remembers of the library's languages ends with the next import."""
+    put(library, english="The crane takes oil.")
+    assert library.search("Büchern") == ()
+    put(library, german="# Ausleihe\n\nDie Bücher stehen im Regal und werden von allen gelesen.\n")
+    assert library.search("Büchern")[0].coverage == 1.0
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
