@@ -13,6 +13,7 @@ from local_library.originals import owner_tag
 from local_library.upkeep import ERASED_AT_ONCE_PASSAGES
 from tests.local_library.crash_worker import InProcess
 
+BOILER = b"# Boiler\n\nThe boiler is descaled in March.\n"
 TRACES = (b"quastenflosser", b"nebelkraehe", b"zwirbelkraut", b"wolkenschieber")
 
 
@@ -36,7 +37,7 @@ def traces_in(store: Path) -> set[bytes]:
 def library(tmp_path: Path) -> Iterator[DomainLibrary]:
     """A library that reads in this process, with one ordinary document."""
     with DomainLibrary(tmp_path / "store", extractor=InProcess()) as opened:
-        opened.import_bytes("/ordinary.md", b"# Boiler\n\nThe boiler is descaled in March.\n")
+        opened.import_bytes("/ordinary.md", BOILER)
         yield opened
 
 
@@ -74,7 +75,7 @@ def test_an_erasure_of_an_owner_that_was_cut_off_is_finished(tmp_path: Path) -> 
     """Records went first; whatever is left is removed when the library is opened again."""
     store = tmp_path / "store"
     with DomainLibrary(store, extractor=InProcess()) as library:
-        library.import_bytes("/ordinary.md", b"# Boiler\n\nThe boiler is descaled in March.\n")
+        library.import_bytes("/ordinary.md", BOILER)
         library.import_bytes("/zwirbelkraut.md", secret(3), owner_id="ann")
         for part in ("index", "originals"):
             shutil.copytree(store / part / owner_tag("ann"), tmp_path / part)
@@ -92,8 +93,7 @@ def test_an_erasure_of_a_document_that_was_cut_off_is_finished(tmp_path: Path) -
     """Its records are gone, its words are planned to go: opening the library takes them out."""
     store = tmp_path / "store"
     with DomainLibrary(store, extractor=InProcess()) as library:
-        library.import_bytes("/ordinary.md", b"# Boiler\n\nThe boiler is descaled in March.\n")
-        library.import_bytes("/zwirbelkraut.md", secret(3))
+        library.import_many([("/ordinary.md", BOILER), ("/zwirbelkraut.md", secret(3))])
         shutil.copytree(store / "index", tmp_path / "index")
         document = library.remove("/zwirbelkraut.md").document.document_id
     shutil.rmtree(store / "index")
@@ -104,6 +104,9 @@ def test_an_erasure_of_a_document_that_was_cut_off_is_finished(tmp_path: Path) -
         records.execute("INSERT INTO index_work (owner_id, document_id) SELECT owner_id, ? FROM documents", (document,))
     records.close()
     with DomainLibrary(store, extractor=InProcess()) as library:
+        view = library._workspace.index.view(PERSONAL_OWNER)
+        assert view is not None
+        assert view.frequency("body", "wolkenschieber1") == 0
         assert traces_in(store) == set()
         assert library.search("wolkenschieber1") == ()
         assert library.verify() == ()
@@ -155,7 +158,7 @@ def test_the_index_that_lacks_a_document_is_made_anew(tmp_path: Path) -> None:
     """An index that does not hold what the records say is noticed when the library is opened."""
     store = tmp_path / "store"
     with DomainLibrary(store, extractor=InProcess()) as library:
-        library.import_bytes("/ordinary.md", b"# Boiler\n\nThe boiler is descaled in March.\n")
+        library.import_bytes("/ordinary.md", BOILER)
         library._workspace.index.settle()
         shutil.copytree(store / "index", tmp_path / "index")
         library.import_bytes("/kettle.md", b"# Kettle\n\nPriya repairs the kettle.\n")
