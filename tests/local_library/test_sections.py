@@ -71,6 +71,14 @@ def test_a_heading_with_nothing_below_it_is_found_and_read(library: DomainLibrar
         assert heading.text in library.read(heading.locator).text
 
 
+def test_a_sheet_is_read_by_its_name(library: DomainLibrary, sheet: bytes) -> None:
+    """All of its rows, whatever group they are in."""
+    library.import_bytes("/documents/a.xlsx", sheet)
+    text = library.read("/documents/a.xlsx#sheet=Prices").text
+    assert "bolt-1 |" in text
+    assert "bolt-60 |" in text
+
+
 def test_a_document_of_headings_alone_is_kept(library: DomainLibrary) -> None:
     """Slides often hold nothing but titles."""
     outcome = library.import_bytes("/documents/a.md", b"# One\n\n## Two\n\n## Three\n")

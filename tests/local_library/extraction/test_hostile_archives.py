@@ -1,6 +1,7 @@
 """Archives made to hurt: each is refused with its reason before a parser sees it, within the memory of a few parts."""
 
 import io
+import random
 import struct
 import tracemalloc
 import zipfile
@@ -8,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from local_library.extraction import archive as archive_module
 from local_library.extraction.archive import checked_zip
 from local_library.extraction.outcome import Unreadable
 
@@ -92,6 +94,12 @@ def test_a_bomb_is_measured_in_steps(zipped: Zipped) -> None:
     assert reason(bomb) == "bomb"
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
+
+
+def test_more_than_the_bound_is_a_bomb_at_any_ratio(zipped: Zipped, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that do not pack well fill a memory all the same; unpacking ends at the bound."""
+    monkeypatch.setattr(archive_module, "MOST_UNPACKED_BYTES", 100_000)
+    assert reason(zipped({"word/document.xml": random.Random(1).randbytes(300_000)})) == "bomb"
 
 
 def test_an_honest_archive_opens(zipped: Zipped) -> None:

@@ -22,10 +22,10 @@ def texts(extracted: ExtractedText) -> list[str]:
 def test_cells_across_rows_and_columns_keep_a_page_readable(extractor: LimitedExtractor) -> None:
     """A caption is text, two header rows become one, a cell over rows is repeated."""
     page = "<table><caption>Limits</caption><thead><tr><th rowspan=2>City<th colspan=2>2024<tr><th>Q1<th>Q2</thead>"
-    page += "<tr><td rowspan=2>Oslo<td>1<td>2<tr><td>3<td>4<tr><td>Rome<td>5<td>6</table>"
+    page += "<tr><td rowspan=3>Oslo<td>1<td>2<tr><td>3<td>4<tr><td>7<td>8<tr><td>Rome<td>5<td>6</table>"
     assert texts(read(extractor, "a.html", page.encode())) == [
         "Limits",
-        "City | 2024 Q1 | Q2\nOslo | 1 | 2\nOslo | 3 | 4\nRome | 5 | 6",
+        "City | 2024 Q1 | Q2\nOslo | 1 | 2\nOslo | 3 | 4\nOslo | 7 | 8\nRome | 5 | 6",
     ]
 
 

@@ -54,7 +54,7 @@ def test_what_people_do_not_see_is_left_out_and_said(extractor: LimitedExtractor
     """Hidden text, comments, pictures and page headers are reported; list bullets mark list items."""
     found = read(
         extractor,
-        rb"{\header Top}{\pict\bin4 }}}}}Seen{\v unseen}{\*\annotation ok}\par\pard{\listtext 1.}\ls1 Item\par",
+        rb"{\header Top}{\pict\bin4 {{{{}Seen{\v unseen}{\*\annotation ok}\par\pard{\listtext 1.}\ls1 Item\par",
     )
     assert [(one.kind, one.text) for one in found.segments] == [
         (SegmentKind.PARAGRAPH, "Seen"),
