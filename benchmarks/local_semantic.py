@@ -85,8 +85,8 @@ def across(asked: Collection, documents: str) -> Collection:
     return Collection(f"{own} asks {documents}", kept, asked.queries, judged)
 
 
-def collections(data: Path | None, most_queries: int) -> Iterator[tuple[Collection, list[str]]]:
-    """Each collection with questions that have no answer in it."""
+def collections(data: Path | None, most_queries: int, part: str | None) -> Iterator[tuple[Collection, list[str]]]:
+    """Each collection of a part, or all, with questions that have no answer in it."""
     names = (*LIKE_FOR_LIKE, "xquad_en", "xquad_de")
     if data is None or not all((data / f"{name}.json.gz").exists() for name in names):
         print("No judged collections were given with --data; measured on five sentences alone.\n")
@@ -95,16 +95,16 @@ def collections(data: Path | None, most_queries: int) -> Iterator[tuple[Collecti
         yield Collection("five sentences", documents, asked, {key: {key: 1} for key, _ in asked}), []
         return
     known = {name: loaded(data, name, most_queries) for name in names}
-    for name in LIKE_FOR_LIKE:
+    for name in LIKE_FOR_LIKE if part != "across" else ():
         yield known[name], [text for other in names if other != name for _, text in known[other].queries[:25]]
     strangers = [text for name in LIKE_FOR_LIKE for _, text in known[name].queries[:35]]
-    for own in ("en", "de"):
+    for own in ("en", "de") if part != "across" else ():
         yield replace(across(known[f"xquad_{own}"], own), name=f"{own} asks {own}"), strangers
-    for asks, answers in PAIRS:
+    for asks, answers in PAIRS if part != "like" else ():
         yield across(known[f"xquad_{asks}"], answers), strangers
 
 
-def quality(data: Path | None, most_queries: int) -> None:
+def quality(data: Path | None, most_queries: int, part: str | None) -> None:
     """Print nDCG@10 by words alone and with meaning, and the share of foreign questions that find something."""
     embedder = Remembering()
     print(f"Floor of words {FLOOR}, of meaning {embedder.similarity_floor} unless the column says another.\n")
@@ -113,7 +113,7 @@ def quality(data: Path | None, most_queries: int) -> None:
         f"| collection | nDCG@10 words | + meaning | misheard words | + meaning | foreign words | + meaning | {head} |"
     )
     print(f"|---|{'---:|' * (6 + 2 * len(FLOORS))}")
-    for collection, foreign in collections(data, most_queries):
+    for collection, foreign in collections(data, most_queries, part):
         with tempfile.TemporaryDirectory() as folder:
             filled(collection, Path(folder) / "store", embedder)
             print(_quality_line(collection, foreign, Path(folder) / "store", embedder), flush=True)
@@ -236,12 +236,12 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--dimensions", type=int, default=512)
-    parser.add_argument("--part", choices=["quality", "index"], help="one part alone")
+    parser.add_argument("--part", choices=["like", "across", "index"], help="one part alone")
     chosen = parser.parse_args()
     if chosen.part != "index":
-        quality(chosen.data, chosen.queries)
+        quality(chosen.data, chosen.queries, chosen.part)
         print(f"\n{embedding()}\n")
-    if chosen.part != "quality":
+    if chosen.part in (None, "index"):
         for rows in chosen.rows:
             print(f"{index(rows, chosen.dimensions)}\n", flush=True)
 
