@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-NOT_BENCHMARKS = {"all", "measure"}
+NOT_BENCHMARKS = {"all", "corpora", "extraction_peers", "measure"}
 MARK = "<!-- tables: everything below is written by `python benchmarks/all.py --write` -->"
 
 
