@@ -10,7 +10,7 @@ from .outline import locator_for
 from .records import FoundPassage, Passage
 from .tokens import Held
 
-FLOOR = 0.5
+FLOOR = 0.55
 """The least relevance of an answer. Below it the documents do not say; docs/library.md has the measured rates."""
 
 _CANDIDATES = 16
