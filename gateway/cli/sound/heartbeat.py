@@ -5,7 +5,7 @@ import contextlib
 
 from .aside import in_loop
 
-_SILENCE_SECONDS = 3.0
+_SILENCE_SECONDS = 10.0  # a wireless card may take seconds to begin, and so may a busy machine
 
 
 class Heartbeat:

@@ -32,7 +32,13 @@ class Screen:
 
     async def shows(self, words: str, selector: str = "#state") -> None:
         """Wait until this part of the screen has these words."""
-        await until(self.pilot, lambda: words in shown(self.pilot, selector))
+        try:
+            await until(self.pilot, lambda: words in shown(self.pilot, selector))
+        except TimeoutError:
+            state, note = shown(self.pilot, "#state"), shown(self.pilot, "#voice-note")
+            raise AssertionError(
+                f"{selector} does not show {words!r}. The state is {state!r}, the note {note!r}."
+            ) from None
 
 
 def modalities(model: HearingModel) -> list[str]:
