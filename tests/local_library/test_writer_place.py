@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local_library import LibraryBusy
+from local_library import LibraryBusy, LibraryStorageFailed
 from local_library.writer_place import WriterPlace
 
 
@@ -98,6 +98,17 @@ def test_threads_wait_for_each_other_unless_they_wait_for_nobody(tmp_path: Path)
                 threads.submit(attempt, 0).result(timeout=10)
             waiting = threads.submit(attempt, 0.01)
         assert waiting.result(timeout=10)
+
+
+def test_only_who_could_not_write_leaves_a_mark(tmp_path: Path) -> None:
+    """What may be half done is seen by the next who opens the library; a refused document is none of that."""
+    place = Holder(tmp_path).place
+    with pytest.raises(LibraryStorageFailed), place.taken(0), place.taken(0):
+        raise LibraryStorageFailed(tmp_path, "no space")
+    assert place.is_marked()
+    with pytest.raises(ZeroDivisionError), place.taken(0):
+        raise ZeroDivisionError
+    assert not place.is_marked()
 
 
 def test_the_place_is_free_when_finishing_fails(tmp_path: Path) -> None:
