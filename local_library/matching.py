@@ -20,7 +20,7 @@ _FEW, _FEW_PASSAGES = 0.01, 20  # a word that more passages hold was hardly mish
 _FEWEST_TERMS, _MOST_TERMS = 4, 48
 _BOOSTS = {"body": 1.0, "head": 0.3, "gram": 0.5, "phon": 0.6}
 _MISHEARD_CREDIT = 0.8
-_ANSWERED_WORDS = 12  # of a long talk around a question, that many words make a full answer
+_ANSWERED_WORDS = 10  # of a long talk around a question, that many words make a full answer
 _PROVING_WORDS = 4  # so many words in common say that a passage is about the question; a shorter question needs all
 _ALIKE = 0.5
 _SATURATION = 2.2  # what BM25 with k1 = 1.2 gives at most for a weight of 1
@@ -47,7 +47,7 @@ class QueryPlan:
     wanted: tuple[WeightedTerm, ...]
     words: tuple[QueryWord, ...]
     weight: float
-    """What the words of a full answer weigh: all of a question, and as much as twelve of a long talk around it."""
+    """What the words of a full answer weigh: all of a question, and as much as ten of a long talk around it."""
 
 
 def planned(query: str, languages: Sequence[str], frequency: Frequency, passages: int) -> QueryPlan:
