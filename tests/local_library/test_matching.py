@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local_library import DomainLibrary
@@ -38,6 +38,7 @@ def spent(plan: QueryPlan, fields: tuple[str, ...], frequency: Callable[[str, st
     return sum(frequency(term.field, term.token) for term in chosen), len(chosen)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["crane", "harbour", "rope", "lamp", "quay", "the", "of", "年假", "政策", "урок"]), max_size=80

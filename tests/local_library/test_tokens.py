@@ -1,7 +1,7 @@
 """What the index holds of a text, in every script."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local_library.languages import detected_language, folded_han
@@ -61,6 +61,7 @@ def test_korean_words_give_pairs() -> None:
     assert set(grams("휴가는")) & set(grams("휴가"))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_is_cut_alike_by_all_three_ways(text: str, other: str) -> None:
     """Index, query and judgement see the same tokens, whatever the text holds."""
@@ -74,6 +75,7 @@ def test_any_text_is_cut_alike_by_all_three_ways(text: str, other: str) -> None:
     assert not any(" " in token or not token for token in body)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=100))
 def test_grams_and_sounds_are_those_of_the_words_that_say_something(text: str) -> None:
     """What is made once for a word is what its grams and its sound are, in the order of the text."""
@@ -85,6 +87,7 @@ def test_grams_and_sounds_are_those_of_the_words_that_say_something(text: str) -
     assert set(made.phon.split()[len(sounds(words)) :]) <= {code for pair in pairs for code in han_sounds(pair)}
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=100))
 def test_plain_ascii_is_cut_as_any_other_text(text: str) -> None:
     """The fast way for ASCII gives what the general way gives."""
@@ -92,6 +95,7 @@ def test_plain_ascii_is_cut_as_any_other_text(text: str) -> None:
     assert [term.token for term in terms(text, "english")] == general
 
 
+@settings(deadline=None)
 @given(st.text(max_size=100))
 def test_normalizing_twice_changes_nothing(text: str) -> None:
     """A normalized text is its own normal form."""
