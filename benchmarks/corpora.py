@@ -1,6 +1,6 @@
 """Gathers real documents to read: those of Debian's documentation packages, and the test files of document libraries.
 
-Run with ``python benchmarks/corpora.py FOLDER [--clones CLONES]``, then ``python benchmarks/local_extraction.py FOLDER``.
+Run with ``python benchmarks/corpora.py FOLDER [--clones CLONES]``, then ``benchmarks/local_extraction.py FOLDER``.
 Packages come through ``apt-get download``; for the repositories named below, make clones of your own as
 ``CLONES/owner/name`` (a bare or shallow one will do). Each file keeps its own licence and none is part of this project:
 the folder is for measuring on this machine.

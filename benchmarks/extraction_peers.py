@@ -4,6 +4,7 @@ poppler for PDF, pandoc for Word, OpenDocument, EPUB, RTF and Markdown; for HTML
 the markup with lxml. None of them is what the library reads with.
 """
 
+import importlib
 import io
 import re
 import shutil
@@ -16,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lxml import etree, html
+etree: Any = importlib.import_module("lxml.etree")  # its stubs know other types than its trees have
+html: Any = importlib.import_module("lxml.html")
 
 _WAIT_SECONDS = 60
 _CJK = "\u3040-\u9fff\uac00-\ud7af"
