@@ -93,6 +93,14 @@ def test_a_word_weighs_more_the_fewer_passages_hold_it() -> None:
     assert plan.weight == rare + common + unheard
 
 
+def test_a_character_weighs_by_the_passages_that_hold_it() -> None:
+    """What is asked for of a pair is each of its characters, the common one less than the rare one."""
+    plan = planned("年假", [], counting({"年": 500, "假": 10, "年假": 1}), 1_000)
+    assert [(word.word, word.tokens) for word in plan.words] == [("年", ("年假",)), ("假", ("年假",))]
+    assert plan.words[0].weight == pytest.approx(math.log(1 + 500.5 / 500.5))
+    assert plan.words[1].weight == pytest.approx(math.log(1 + 990.5 / 10.5))
+
+
 @pytest.mark.parametrize(
     ("text", "covered"),
     [
