@@ -81,6 +81,15 @@ def test_neighbours_merge_in_either_order_and_only_so_far(library: DomainLibrary
     assert all(len(one.text) <= 2_401 for one in found)
 
 
+def test_three_neighbours_too_long_for_one_are_two_results(library: DomainLibrary) -> None:
+    """A passage that would make the merged text longer than about 2,400 characters stays by itself."""
+    parts = [
+        f"Part {n} of the harbour report is on cranes. {' '.join(f'{n}a{i}' for i in range(150))}" for n in range(3)
+    ]
+    put(library, report="# Report\n\n" + "\n\n".join(parts))
+    assert [one.merged for one in library.search("harbour report cranes", limit=5)] == [2, 1]
+
+
 def test_a_new_language_is_asked_for_by_its_stems_at_once(library: DomainLibrary) -> None:
     """What a search remembers of the library's languages ends with the next import."""
     put(library, english="The crane takes oil.")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from local_library.languages import detected_language, folded_han
 from local_library.pinyin import han_sounds
-from local_library.tokens import Held, analysis, grams, normalized, sounds, terms
+from local_library.tokens import Held, analysis, grams, normalized, sounds, telling_grams, terms
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,26 @@ def test_misheard_words_share_grams_and_sounds() -> None:
     assert set(grams("reviewer")) & set(grams("revewer"))
     assert sounds(["phone"]) == sounds(["fone"])
     assert sounds(["hot", "fix"])[-1] == sounds(["hotfix"])[0]
+
+
+@pytest.mark.parametrize(
+    ("word", "asked"),
+    [
+        ("reviewer", ("_rev", "evie", "iewe", "wer_")),
+        ("planner", ("_pla", "lann", "nner", "ner_")),
+        ("cat", ("_cat", "cat_")),
+    ],
+)
+def test_a_query_asks_for_every_second_gram_and_the_last(word: str, asked: tuple[str, ...]) -> None:
+    """A short word is asked for by all its grams; each gram asked for is one that the index holds."""
+    assert telling_grams(word) == asked
+    assert set(asked) <= set(grams(word))
+
+
+def test_of_an_unspaced_run_the_pairs_say_something_and_the_characters_little() -> None:
+    """Characters tell only where they stand alone; grammar never does."""
+    assert [(term.word, term.stop) for term in terms("年假")] == [("年", True), ("假", True), ("年假", False)]
+    assert [(term.word, term.stop) for term in terms("年 的")] == [("年", False), ("的", True)]
 
 
 def test_korean_words_give_pairs() -> None:
