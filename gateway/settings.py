@@ -38,6 +38,7 @@ class GatewaySettings:
     upstream_key: str = field(default="", repr=False)
     upstream_dialect: DialectName | None = None
     upstream_model: str = ""
+    transcription_model: str = ""
     reconnect_attempts: int = 4
     connect_seconds: float = 10.0
 

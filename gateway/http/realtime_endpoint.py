@@ -151,6 +151,7 @@ class RealtimeEndpoint:
             session_id=asker.session_id,
             slow_seconds=settings.slow_seconds,
             holds=settings.holding_sentence,
+            transcription_model=settings.transcription_model,
         )
         lookups.settled = core.settled
         self._listen_in(core, asker)

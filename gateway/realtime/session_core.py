@@ -68,7 +68,8 @@ class Surroundings:
 class SessionCore:
     """One session. ``tells`` says that the client asked for the events of our calls.
 
-    A lookup of ``slow_seconds`` is told of (never, at 0), and spoken of where ``holds`` is set.
+    A lookup of ``slow_seconds`` is told of (never, at 0), and spoken of where ``holds`` is set. The user's speech is
+    written down by ``transcription_model`` where the client asks for no other.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class SessionCore:
         session_id: str = "",
         slow_seconds: float = 0.0,
         holds: bool = False,
+        transcription_model: str = "",
     ) -> None:
         self.world = world
         self.dialect = dialect
@@ -90,6 +92,8 @@ class SessionCore:
         self.view = ClientView(self.offer)
         self.rules = ConversationRules()
         self.memory = SessionMemory()
+        if transcription_model:
+            self.memory.updated({"audio": {"input": {"transcription": {"model": transcription_model}}}})
         self.holding = Holding(holds)
         self.tells = tells
         self._slow_seconds = slow_seconds
