@@ -2,8 +2,11 @@
 
 import logging
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy
+import numpy.typing
 import pytest
 
 from knowledge_provider import PERSONAL_OWNER
@@ -171,7 +174,7 @@ def test_vectors_that_are_none_are_refused_with_a_sentence(opened: Opened, docum
     """One row too few, a column too many, or not a number: said, and nothing is kept."""
 
     class Wrong(ConceptEmbedder):
-        def embed(self, texts, *, query=False):  # type: ignore[no-untyped-def]
+        def embed(self, texts: Sequence[str], *, query: bool = False) -> numpy.typing.NDArray[numpy.float32]:
             made = super().embed(texts, query=query)
             if shape == "rows":
                 return made[1:]
