@@ -150,6 +150,19 @@ async def test_an_outline_costs_the_same_for_a_memo_and_a_manual(library: Domain
     assert FILLER[:30] not in cards["Crane manual"]
 
 
+async def test_every_card_of_an_outline_is_another_document(library: DomainLibrary) -> None:
+    """A document with the best three passages takes one place of two, not both."""
+    days = "\n".join(f"## Day {n}\n\nThe crane lifted the container of day {n}.\n" for n in range(3))
+    put(library, diary=f"# Diary\n\n{days}", memo=f"# Memo\n\nOne day a crane lifted a container. {FILLER}\n")
+    provider = LocalDomainKnowledgeProvider(library)
+    async with asyncio.timeout(5):
+        results = await provider.retrieve(
+            RetrievalRequest(query="crane lifted container of day", top_k=2), RetrievalContext(owner_id=PERSONAL_OWNER)
+        )
+        await provider.close()
+    assert [result.source.title for result in results] == ["Diary", "Memo"]
+
+
 async def test_searching_never_blocks_the_loop(library: DomainLibrary, tmp_path: Path) -> None:
     """While the library is held up in its own thread, the event loop goes on; other owners' calls are not queued."""
     put(library, memo="# Memo\n\nThe gearbox takes oil.\n")

@@ -54,6 +54,7 @@ def test_misheard_words_share_grams_and_sounds() -> None:
     assert set(grams("reviewer")) & set(grams("revewer"))
     assert sounds(["phone"]) == sounds(["fone"])
     assert sounds(["hot", "fix"])[-1] == sounds(["hotfix"])[0]
+    assert sounds(["hot", "урок", "fix"]) == [*sounds(["hot"]), *sounds(["fix"])]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,11 @@ def test_of_an_unspaced_run_the_pairs_say_something_and_the_characters_little() 
     """Characters tell only where they stand alone; grammar never does."""
     assert [(term.word, term.stop) for term in terms("年假")] == [("年", True), ("假", True), ("年假", False)]
     assert [(term.word, term.stop) for term in terms("年 的")] == [("年", False), ("的", True)]
+
+
+def test_a_passage_tells_by_its_words_without_function_words() -> None:
+    """What may have been misheard is looked for among the words that say something."""
+    assert Held("The crane and the rope", "english").words == {"crane", "rope"}
 
 
 def test_korean_words_give_pairs() -> None:
