@@ -1,7 +1,8 @@
 """The lexical index: one tantivy index per owner. It is a cache; deleting it loses nothing but time.
 
 An owner's index is a folder of its own: the owner is part of every key, no query can reach another owner's entries,
-scores do not depend on other people's words, and an owner is erased by removing a folder.
+scores do not depend on other people's words, and an owner is erased by removing a folder. Its name also says how texts
+were cut into tokens: after a change of that, there is no index, which is mended as ever.
 """
 
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 from .index_reading import IndexHit, IndexView, WeightedTerm
 from .index_writing import IndexWriter, IndexWriting
 from .originals import owner_tag
+from .tokens import ANALYZER_ID
 
 
 class LexicalIndex:
@@ -25,7 +27,7 @@ class LexicalIndex:
         self._writer = IndexWriter()
 
     def path_of(self, owner_id: str) -> Path:
-        return self._folder / owner_tag(owner_id)
+        return self._folder / f"{owner_tag(owner_id)}-{ANALYZER_ID}"
 
     @contextmanager
     def writing(self, owner_id: str) -> Iterator["IndexWriting"]:
@@ -99,17 +101,18 @@ class LexicalIndex:
     def drop_strays(self, owner_ids: Iterable[str]) -> None:
         """Remove the indexes of all but these owners, and what a rebuild that was cut off left behind."""
         self.settle()
-        kept = {owner_tag(owner_id) for owner_id in owner_ids}
+        kept = {self.path_of(owner_id).name for owner_id in owner_ids}
         for folder in self._folder.glob("*"):
             if folder.name not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def erase(self, owner_id: str) -> None:
-        """Remove the owner's whole index from the disk."""
+        """Remove the owner's whole index from the disk, one of other tokens, too."""
         self.settle()
         with self._lock:
             self._views.pop(owner_id, None)
-        shutil.rmtree(self.path_of(owner_id), ignore_errors=True)
+        for folder in self._folder.glob(f"{owner_tag(owner_id)}*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 __all__ = ["IndexHit", "IndexView", "LexicalIndex", "WeightedTerm"]

@@ -18,6 +18,9 @@ import Stemmer
 from .languages import STOP_WORDS, UNSPACED_STOP, detected_language, folded_han
 from .pinyin import han_sounds
 
+ANALYZER_ID = "tokens-2"
+"""Names what `analysis` makes of a text. It changes whenever that does: an index of other tokens is made anew."""
+
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _RUNS = regex.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>[\p{{L}}\p{{M}}\p{{N}}--[{_UNSPACED}]]+)", regex.V1)
 _ASCII_WORDS = re.compile(r"([a-z0-9]{1,64})[a-z0-9]*")
@@ -218,6 +221,7 @@ def _stemmer(language: str) -> Stemmer.Stemmer:
 
 
 __all__ = [
+    "ANALYZER_ID",
     "GRAM",
     "Analysis",
     "Held",

@@ -58,7 +58,7 @@ def test_the_list_tells_pages_and_status(tmp_path: Path, pdf: Callable[..., byte
     store, path = tmp_path / "store", tmp_path / "manual.pdf"
     path.write_bytes(pdf(["The boiler is descaled in March.", "At 1.5 bar.", "Call Priya."]))
     run(store, "import", str(path))
-    assert ["3", "3", "1", "ready"] == run(store, "list").stdout.splitlines()[1].split()[2:6]
+    assert run(store, "list").stdout.splitlines()[1].split()[2:6] == ["3", "3", "1", "ready"]
     path.write_bytes(path.read_bytes() + b"\n")
     listed = json.loads(run(store, "--json", "list").stdout)["documents"][0]
     shown = json.loads(run(store, "--json", "show", str(path)).stdout)

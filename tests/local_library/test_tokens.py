@@ -1,12 +1,15 @@
 """What the index holds of a text, in every script."""
 
+import hashlib
+from dataclasses import astuple
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local_library.languages import detected_language, folded_han
 from local_library.pinyin import han_sounds
-from local_library.tokens import Held, analysis, grams, normalized, sounds, telling_grams, terms
+from local_library.tokens import ANALYZER_ID, Held, analysis, grams, normalized, sounds, telling_grams, terms
 
 
 @pytest.mark.parametrize(
@@ -126,3 +129,10 @@ def test_plain_ascii_is_cut_as_any_other_text(text: str) -> None:
 def test_normalizing_twice_changes_nothing(text: str) -> None:
     """A normalized text is its own normal form."""
     assert normalized(normalized(text)) == normalized(text)
+
+
+def test_other_tokens_have_another_name() -> None:
+    """Whoever changes what a text gives also changes ANALYZER_ID, so that older indexes are made anew."""
+    text = "Twenty-two reviewers approved E-1042. 年假政策与报销流程 ソフトウェア 릴리스 검토 การอนุมัติ новые Häuser मेरा"
+    made = "|".join(astuple(analysis(text)))
+    assert (ANALYZER_ID, hashlib.sha256(made.encode()).hexdigest()[:12]) == ("tokens-2", "8da13e222e10")

@@ -77,14 +77,17 @@ def test_an_erasure_of_an_owner_that_was_cut_off_is_finished(tmp_path: Path) -> 
     with DomainLibrary(store, extractor=InProcess()) as library:
         library.import_bytes("/ordinary.md", BOILER)
         library.import_bytes("/zwirbelkraut.md", secret(3), owner_id="ann")
-        for part in ("index", "originals"):
-            shutil.copytree(store / part / owner_tag("ann"), tmp_path / part)
+        parts = [*(store / "index").glob(f"{owner_tag('ann')}*"), store / "originals" / owner_tag("ann")]
+        for part in parts:
+            shutil.copytree(part, tmp_path / part.relative_to(store))
         library.erase_owner("ann")
-    for part in ("index", "originals"):
-        shutil.copytree(tmp_path / part, store / part / owner_tag("ann"))
+    for part in parts:
+        shutil.copytree(tmp_path / part.relative_to(store), part)
     (store / "writer.lock").write_text("!")
     with DomainLibrary(store, extractor=InProcess()) as library:
-        assert not (store / "index" / owner_tag("ann")).exists()
+        index, originals = parts
+        assert not index.exists()
+        assert not any(one.is_file() for one in originals.rglob("*"))
         assert traces_in(store) == set()
         assert library.search("when is the boiler descaled")
 
@@ -167,3 +170,21 @@ def test_the_index_that_lacks_a_document_is_made_anew(tmp_path: Path) -> None:
     with DomainLibrary(store, extractor=InProcess()) as library:
         assert library.search("who repairs the kettle")
         assert library.verify() == ()
+
+
+def test_an_index_of_older_tokens_is_made_anew_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an update that cuts words otherwise, the new tokens are found and the old ones are gone."""
+    store = tmp_path / "store"
+    with monkeypatch.context() as before:
+        before.setattr("local_library.lexical_index.ANALYZER_ID", "tokens-0")
+        with DomainLibrary(store, extractor=InProcess()) as library:
+            library.import_bytes("/ordinary.md", BOILER)
+    (older,) = (store / "index").iterdir()
+    with DomainLibrary(store, extractor=InProcess()) as library:
+        assert library.search("when is the boiler descaled")
+        assert library.verify() == ()
+        (newer,) = (store / "index").iterdir()
+    assert older.name.endswith("-tokens-0")
+    assert newer.name != older.name
