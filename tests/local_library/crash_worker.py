@@ -1,19 +1,17 @@
 """Runs library operations without end in a forked child, for the crash tests to kill.
 
-Reads ``store seed opening|working`` lines; answers with the child's process id, at once or when the child has opened
-the library, then with ``ended`` when the child is gone. The child notes each operation in the file ``acknowledged``
-beside the store.
+The child notes each operation in the file ``acknowledged`` beside the store.
 """
 
 import os
 import random
-import sys
 from functools import partial
 from pathlib import Path
 
 from local_library import DomainLibrary, folders
 from local_library.extraction.reading import read
 from local_library.records import ExtractedText
+from tests.local_library.killed_children import fork_children
 
 DOCUMENTS = 6
 FILLER = "Filler. " * 60
@@ -101,25 +99,5 @@ OPERATIONS = {
 }
 
 
-def main() -> None:
-    for line in sys.stdin:
-        store, seed, when = line.split()
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            try:
-                work(Path(store), int(seed), writing)
-            except BaseException as error:
-                (Path(store).parent / "failed").write_text(repr(error))
-            os._exit(1)
-        os.close(writing)
-        if when == "working":
-            os.read(reading, 1)
-        os.close(reading)
-        print(child, flush=True)
-        os.waitpid(child, 0)
-        print("ended", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    fork_children(work)

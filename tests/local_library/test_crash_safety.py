@@ -1,55 +1,19 @@
 """A process that is killed at any moment leaves a library that opens, verifies and has each document whole."""
 
-import os
 import random
 import re
-import signal
 import sqlite3
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from local_library import DomainLibrary
+from tests.local_library.killed_children import nursery
 
 WORKER = Path(__file__).with_name("crash_worker.py")
 KILLS = 100
 DOCUMENTS = 6
 SHORTEST_RANGE_SECONDS, LONGEST_RANGE_SECONDS = 0.3, 5.0
-
-
-@pytest.fixture
-def worker() -> Iterator[subprocess.Popen[str]]:
-    """A process that forks children which work on a library."""
-    process = subprocess.Popen(
-        [sys.executable, str(WORKER)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=WORKER.parents[2],
-        env=os.environ | {"PYTHONPATH": str(WORKER.parents[2])},
-    )
-    yield process
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.close()
-    process.wait(timeout=10)
-    process.stdout.close()
-
-
-def killed_at_random(worker: subprocess.Popen[str], store: Path, seed: int, delay: float) -> None:
-    """Start a child on ``store``, kill it after ``delay`` seconds, and wait until it is gone."""
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    worker.stdin.write(f"{store} {seed} {'opening' if seed % 4 == 0 else 'working'}\n")
-    worker.stdin.flush()
-    child = int(worker.stdout.readline())
-    threading.Event().wait(delay)  # the moment of the kill is what is random here
-    os.kill(child, signal.SIGKILL)
-    assert worker.stdout.readline() == "ended\n"
 
 
 def expected(log: Path) -> dict[int, int | None]:
@@ -86,22 +50,20 @@ def finished_imports(log: Path) -> int:
 
 
 @pytest.mark.slow
-def test_a_killed_process_leaves_every_document_wholly_in_or_wholly_out(
-    worker: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_a_killed_process_leaves_every_document_wholly_in_or_wholly_out(tmp_path: Path) -> None:
     """One hundred kills at random moments of all that writes lose nothing acknowledged, and keep nothing erased."""
     store = tmp_path / "store"
     choose = random.Random(20)  # noqa: S311 - the moments of the kills, the same in every run
     within, finished = SHORTEST_RANGE_SECONDS, 0
-    for kill in range(1, KILLS + 1):
-        killed_at_random(worker, store, kill, choose.uniform(0.0, within))
-        # A busy machine gets further apart kills, or none would hit anything but the start.
-        before, finished = finished, finished_imports(tmp_path / "acknowledged")
-        within = SHORTEST_RANGE_SECONDS if finished > before else min(LONGEST_RANGE_SECONDS, within * 1.3)
-        assert not (tmp_path / "failed").exists(), (tmp_path / "failed").read_text()
-        check(store, expected(tmp_path / "acknowledged"), f"after kill {kill}")
-        if kill % 4 == 3:
-            make_older(store)
+    with nursery(WORKER) as children:
+        for kill in range(1, KILLS + 1):
+            children.kill(store, kill, choose.uniform(0.0, within), opening=kill % 4 == 0)
+            # A busy machine gets further apart kills, or none would hit anything but the start.
+            before, finished = finished, finished_imports(tmp_path / "acknowledged")
+            within = SHORTEST_RANGE_SECONDS if finished > before else min(LONGEST_RANGE_SECONDS, within * 1.3)
+            check(store, expected(tmp_path / "acknowledged"), f"after kill {kill}")
+            if kill % 4 == 3:
+                make_older(store)
     steps = (tmp_path / "acknowledged").read_text()
     assert steps.count("done") >= 5
     assert all(f"begin {kind}" in steps for kind in ("import", "many", "remove", "rebuild", "compact", "guest"))

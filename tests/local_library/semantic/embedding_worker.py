@@ -1,16 +1,13 @@
-"""Imports, embeds, removes, compacts and rebuilds without end in a forked child, for the crash test to kill.
-
-Reads ``store seed`` lines; answers with the child's process id when it is at work, then ``ended`` when it is gone.
-"""
+"""Imports, embeds, removes, compacts and rebuilds without end in a forked child, for the crash test to kill."""
 
 import os
 import random
-import sys
 from pathlib import Path
 
 from local_library import DomainLibrary
 from local_library.semantic import DeterministicEmbedder
 from tests.local_library.crash_worker import InProcess
+from tests.local_library.killed_children import fork_children
 
 DOCUMENTS = 8
 PASSAGES = 12
@@ -47,24 +44,5 @@ def work(store: Path, seed: int, begun: int) -> None:
             library.compact()
 
 
-def main() -> None:
-    for line in sys.stdin:
-        store, seed = line.split()
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            try:
-                work(Path(store), int(seed), writing)
-            except BaseException as error:
-                (Path(store).parent / "failed").write_text(repr(error))
-            os._exit(1)
-        os.close(writing)
-        os.read(reading, 1)
-        os.close(reading)
-        print(child, flush=True)
-        os.waitpid(child, 0)
-        print("ended", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    fork_children(work)
