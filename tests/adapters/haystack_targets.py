@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import haystack.document_stores.errors  # noqa: F401 - defines some of its exceptions
@@ -15,6 +16,8 @@ from adapters._threads import Mode
 from adapters.haystack import HaystackProvider
 from tests.adapters.asking import subclasses_of
 from tests.adapters.embedding import embedded
+
+_EXECUTOR = ThreadPoolExecutor(1, thread_name_prefix="in-memory-store")
 
 
 @component
@@ -75,13 +78,22 @@ class Answers:
         return self.answer
 
 
+def in_memory_store(**options: Any) -> InMemoryDocumentStore:
+    """An empty store that lives as long as the tests.
+
+    A store without an executor of the caller's joins its own thread when it is collected. Where that happens while
+    another thread starts, both wait for one lock of ``threading``, and no thread of the process starts any more.
+    """
+    return InMemoryDocumentStore(async_executor=_EXECUTOR, **options)
+
+
 def store() -> InMemoryDocumentStore:
     texts: list[tuple[str, dict[str, Any]]] = [
         ("Releases require two reviewers.", {"title": "Releases", "url": "https://docs.example.com/r", "owner": "ann"}),
         ("Travel is booked by the office.", {"file_path": "/srv/travel.md", "owner": "bob", "set": {1, 2}}),
         ("Releases are announced on Monday.", {"owner": "bob", "page": 2}),
     ]
-    found = InMemoryDocumentStore()
+    found = in_memory_store()
     found.write_documents([Document(content=text, meta=meta, embedding=embedded(text)) for text, meta in texts])
     return found
 

@@ -30,8 +30,8 @@ def index():
 def retriever():
     from haystack import Document
     from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
-    from haystack.document_stores.in_memory import InMemoryDocumentStore
-    store = InMemoryDocumentStore()
+    from tests.adapters.haystack_targets import in_memory_store
+    store = in_memory_store()
     store.write_documents([Document(content="from a store")])
     return InMemoryBM25Retriever(store)
 

@@ -13,7 +13,6 @@ import pytest
 from aiohttp import web
 from haystack import Document as HaystackDocument
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
-from haystack.document_stores.in_memory import InMemoryDocumentStore
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -33,6 +32,7 @@ from adapters.openai_file_search import OpenAIFileSearchProvider
 from adapters.ragflow import RAGFlowProvider
 from knowledge_provider import RetrievalContext, RetrievalRequest
 from knowledge_provider.conformance import Conditions
+from tests.adapters.haystack_targets import in_memory_store
 
 Factory = Callable[[], Any]
 OWNERS = ("ann", "bob")
@@ -174,7 +174,7 @@ def llama_index(_: str) -> Any:
 
 
 def haystack(_: str) -> Any:
-    store = InMemoryDocumentStore()
+    store = in_memory_store()
     store.write_documents([HaystackDocument(content=text, meta={"owner": owner}) for owner, text in TEXTS])
     return HaystackProvider(
         InMemoryBM25Retriever(store),

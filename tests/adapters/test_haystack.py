@@ -9,7 +9,6 @@ from haystack import Document, Pipeline, SuperComponent, component
 from haystack.components.joiners import DocumentJoiner
 from haystack.components.retrievers import TextEmbeddingRetriever
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
-from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import FilterPolicy
 
 from knowledge_provider import RetrievalError, UnsupportedFilters
@@ -19,6 +18,7 @@ from tests.adapters.haystack_targets import (
     WordEmbedder,
     bm25,
     hybrid,
+    in_memory_store,
     owned_by,
     provider,
     store,
@@ -54,7 +54,7 @@ async def test_components_pipelines_and_super_components_are_all_asked() -> None
 
 async def test_min_score_keeps_out_what_only_fills_up() -> None:
     """BM25Okapi returns documents of score 0; the host says from which score on they may be spoken."""
-    okapi = InMemoryDocumentStore(bm25_algorithm="BM25Okapi")
+    okapi = in_memory_store(bm25_algorithm="BM25Okapi")
     okapi.write_documents(store().filter_documents())
     retriever = InMemoryBM25Retriever(okapi)
     assert len(await provider(retriever).retrieve(request_for("reviewers"), context_for())) == 3
