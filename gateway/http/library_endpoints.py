@@ -12,6 +12,7 @@ from .library_summary import document_summary, headings_of, quarantined_summary
 from .uploads import MAX_UPLOAD_BYTES, RejectedUpload, UploadFolder
 
 _MOST_AT_ONCE = 200
+_MOST_CHARACTERS = 100_000
 _STATUS_OF_CODE = {
     "library_document_not_found": 404,
     "library_document_rejected": 422,
@@ -33,6 +34,8 @@ class Library(Protocol):
 
     def show(self, document: str, *, owner_id: str) -> Any: ...
 
+    def read(self, locator: str, *, owner_id: str, limit_characters: int) -> Any: ...
+
     def remove(self, document: str, *, owner_id: str) -> Any: ...
 
     def reimport(self, document: str, *, owner_id: str) -> Any: ...
@@ -43,9 +46,13 @@ class Library(Protocol):
 
     def dismiss(self, file: str, *, owner_id: str) -> None: ...
 
+    def verify(self, *, owner_id: str) -> Sequence[Any]: ...
+
+    def rebuild_index(self, *, owner_id: str) -> None: ...
+
 
 class LibraryEndpoints:
-    """List, show, upload, read again and remove. The owner comes from authentication; no request can name one.
+    """Everything a person does with documents. The owner comes from authentication; no request can name one.
 
     ``changed`` is called with the owner whose documents are different now.
     """
@@ -69,10 +76,13 @@ class LibraryEndpoints:
         router.add_get("/v1/library/documents", self._answered(self._list))
         router.add_post("/v1/library/documents", self._answered(self._upload))
         router.add_get("/v1/library/documents/{document}", self._answered(self._show))
+        router.add_get("/v1/library/documents/{document}/text", self._answered(self._text))
         router.add_delete("/v1/library/documents/{document}", self._answered(self._remove))
         router.add_post("/v1/library/documents/{document}/reimport", self._answered(self._reimport))
         router.add_post("/v1/library/quarantine/{file}/retry", self._answered(self._retry))
         router.add_delete("/v1/library/quarantine/{file}", self._answered(self._dismiss))
+        router.add_post("/v1/library/verify", self._answered(self._verify))
+        router.add_post("/v1/library/rebuild-index", self._answered(self._rebuild_index))
 
     def _answered(
         self, handle: Callable[[web.Request, str], Awaitable[web.Response]]
@@ -120,6 +130,26 @@ class LibraryEndpoints:
         summary = await asyncio.to_thread(self._summary, document, owner)
         return web.json_response({**summary, "headings": headings_of(document)})
 
+    async def _text(self, request: web.Request, owner: str) -> web.Response:
+        document = await asyncio.to_thread(self._library.show, request.match_info["document"], owner_id=owner)
+        place = request.query.get("locator", "")
+        text = await asyncio.to_thread(
+            self._library.read, f"{document.document_id}{place}", owner_id=owner, limit_characters=_MOST_CHARACTERS
+        )
+        return web.json_response(
+            {"title": text.title, "locator": place, "text": text.text, "truncated": text.truncated}
+        )
+
+    async def _verify(self, request: web.Request, owner: str) -> web.Response:
+        found = await asyncio.to_thread(self._library.verify, owner_id=owner)
+        problems = [{"kind": one.kind, "document": one.document_id, "sentence": one.sentence} for one in found]
+        return web.json_response({"problems": problems})
+
+    async def _rebuild_index(self, request: web.Request, owner: str) -> web.Response:
+        await asyncio.to_thread(self._library.rebuild_index, owner_id=owner)
+        self._changed(owner)
+        return web.Response(status=204)
+
     async def _upload(self, request: web.Request, owner: str) -> web.Response:
         # A type that no form can send: the browser asks first, so that a foreign page cannot upload.
         if request.content_type != "application/octet-stream":
@@ -163,15 +193,17 @@ class LibraryEndpoints:
 
 
 def _asked_part(query: Mapping[str, str]) -> tuple[int, int | None]:
-    """Where to begin and how many to send; all where nobody asks for fewer."""
+    """Where to begin and how many to send; all where nobody asks for a part."""
+    if "offset" not in query and "limit" not in query:
+        return 0, None
     try:
-        offset, limit = int(query.get("offset", "0")), int(query.get("limit", "0"))
+        offset, limit = int(query.get("offset", "0")), int(query.get("limit", _MOST_AT_ONCE))
     except ValueError:
         offset = limit = -1
-    if offset < 0 or not 0 <= limit <= _MOST_AT_ONCE:
+    if offset < 0 or not 1 <= limit <= _MOST_AT_ONCE:
         sentence = f"offset must be a number from 0 on, and limit one from 1 to {_MOST_AT_ONCE}."
         raise RejectedUpload("library_part", sentence, status=400)
-    return offset, limit or None
+    return offset, limit
 
 
 def _public_sentence(error: Exception) -> str:
