@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from knowledge_provider import PERSONAL_OWNER
 
@@ -15,14 +16,14 @@ from .cli_import import import_, import_lines
 from .library import DEFAULT_READ_CHARACTERS, DomainLibrary, default_store
 from .records import DocumentInfo
 from .semantic.choosing import CHOICES, VARIABLE
-from .shell import Session, command, embed, progress_bar
+from .shell import NamedPath, Session, command, embed, progress_bar, visible
 from .status import DocumentStatus
 
 _OUT = Console()
 
 
 @click.group()
-@click.option("--store", type=click.Path(path_type=Path), envvar="EARPIECE_LIBRARY_STORE", help="The library's folder.")
+@click.option("--store", type=NamedPath(), envvar="EARPIECE_LIBRARY_STORE", help="The library's folder.")
 @click.option("--owner", default=PERSONAL_OWNER, show_default=True, help="Whose documents.")
 @click.option(
     "--embedder",
@@ -56,10 +57,11 @@ def list_(session: Session) -> None:
     table = Table(Column("Id", no_wrap=True), "Title", "Pages", "Passages", "Version", "Status", path, box=None)
     for one, status in documents:
         numbers = (str(one.pages or ""), str(one.passages), str(one.version))
-        table.add_row(one.document_id, one.title, *numbers, status.status.replace("_", " "), one.path)
+        row = (one.document_id, one.title, *numbers, status.status.replace("_", " "), one.path)
+        table.add_row(*(Text(visible(cell)) for cell in row))
     _OUT.print(table if documents else "No documents yet. Import some: earpiece library import PATH")
     for file in refused:
-        click.echo(f"Not imported: {file.reason}  ({file.path})")
+        click.echo(visible(f"Not imported: {file.reason}  ({file.path})"))
 
 
 @library.command()
@@ -92,7 +94,13 @@ def show(session: Session, document: str) -> None:
         found = opened.show(document, owner_id=session.owner)
         status = opened.status(found)
         vectors = opened.semantic.count(owner_id=session.owner, document_id=found.document_id)
-    lines = [found.title, found.summary, "", *(f"{'  ' * (one.level - 1)}- {one.text}" for one in found.headings), ""]
+    lines = [
+        found.title,
+        *found.summary.splitlines(),
+        "",
+        *(f"{'  ' * (one.level - 1)}- {one.text}" for one in found.headings),
+        "",
+    ]
     lines += [f"Path: {found.path}", f"Version {found.version}, {found.size:,} bytes, {found.passages} passages"]
     lines += [f"{vectors} of {found.passages} passages can be found by meaning"] if vectors else []
     lines += [f"SHA-256 {found.source_content_hash}, {found.extractor_id}, {found.chunker_id}"]
@@ -111,7 +119,8 @@ def search(session: Session, query: str, limit: int) -> None:
     with session.opened_with_embedder() as opened:
         opened.semantic.load()
         found = opened.search(query, owner_id=session.owner, limit=limit)
-    lines = [f"{one.passage.title} ({one.locator})\n{one.text}\n" for one in found]
+    parts = [(f"{one.passage.title} ({one.locator})", *one.text.splitlines(), "") for one in found]
+    lines = [line for part in parts for line in part]
     session.show(found, lines or ["Nothing in the documents answers this."])
     sys.exit(0 if found else 1)
 
@@ -124,7 +133,7 @@ def read(session: Session, locator: str, limit: int) -> None:
     """Print the text that LOCATOR names: a path, a document's id, or path#heading."""
     with session.opened() as opened:
         found = opened.read(locator, owner_id=session.owner, limit_characters=limit)
-    session.show(found, [found.text, *(["… (more follows)"] if found.truncated else [])])
+    session.show(found, [*found.text.splitlines(), *(["… (more follows)"] if found.truncated else [])])
 
 
 @library.command()
@@ -187,7 +196,7 @@ def compact(session: Session) -> None:
 
 
 @library.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=NamedPath())
 @command
 def export(session: Session, folder: Path) -> None:
     """Write the kept originals and a library.json into a new FOLDER."""

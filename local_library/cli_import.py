@@ -8,18 +8,21 @@ from pathlib import Path
 
 import click
 
+from .folders import check_reachable
 from .library import DomainLibrary
 from .records import ImportOutcome, ImportStatus
-from .shell import Session, command, embed, progress_bar
+from .shell import NamedPath, Session, command, embed, progress_bar, visible
 
 
 @click.command("import")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=NamedPath())
 @click.option("--ignore", multiple=True, help="Leave out files that match, as *.log or drafts/*.")
 @click.option("--watch", is_flag=True, help="Stay and import changes as they happen.")
 @command
 def import_(session: Session, paths: tuple[Path, ...], ignore: tuple[str, ...], watch: bool) -> None:
     """Import files and folders; what is unchanged is left alone."""
+    for path in paths:
+        check_reachable(path)
     folders = [path for path in paths if path.is_dir()] if watch else []
     if watch and not folders:
         raise click.UsageError("Name a folder to watch.")
@@ -38,7 +41,7 @@ def _imported(opened: DomainLibrary, session: Session, path: Path, ignore: tuple
     if not path.is_dir():
         return [opened.import_file(path, owner_id=session.owner)]
     with progress_bar() as progress:
-        task = progress.add_task(f"Importing {path.name or path}", total=None)
+        task = progress.add_task(visible(f"Importing {path.name or path}"), total=None)
         return opened.import_folder(
             path, owner_id=session.owner, ignore=ignore, progress=lambda _: progress.advance(task)
         )
@@ -69,11 +72,12 @@ def _watched(
         if session.as_json:
             click.echo(json.dumps(asdict(one), ensure_ascii=False))
         elif one.status is not ImportStatus.UNCHANGED:
-            click.echo(f"{one.status}: {one.reason or one.path}")
+            click.echo(visible(f"{one.status}: {one.reason or one.path}"))
 
     def watching() -> None:
         names = [str(folder) for folder in folders]
-        click.echo(json.dumps({"watching": names}) if session.as_json else f"Watching {', '.join(names)}; Ctrl-C ends.")
+        sentence = visible(f"Watching {', '.join(names)}; Ctrl-C ends.")
+        click.echo(json.dumps({"watching": names}) if session.as_json else sentence)
 
     for one in outcomes:
         note(one)

@@ -17,6 +17,11 @@ from pathlib import Path
 from typing import ClassVar
 
 
+def encodable(text: str) -> str:
+    """``text`` with escapes for what no encoding can hold: the bytes of a file name that is not Unicode."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class LibraryError(Exception):
     """Base of every error that the library raises on purpose."""
 
@@ -39,21 +44,23 @@ class DocumentRejected(LibraryError):
     code = "library_document_rejected"
 
     def __init__(self, path: Path | str, reason: str, remedy: str, *, reason_code: str) -> None:
-        super().__init__(f"{Path(path).name}: {reason}. {remedy}.")
-        self.path = str(path)
+        super().__init__(encodable(f"{Path(path).name}: {reason}. {remedy}."))
+        self.path = encodable(str(path))
         self.reason = reason
         self.remedy = remedy
         self.reason_code = reason_code
 
 
 class FolderNotUsable(LibraryError):
-    """Raised when a folder of documents cannot be read."""
+    """Raised when a folder of documents cannot be read, or a folder for an export not be written."""
 
     code = "library_folder_not_usable"
 
-    def __init__(self, folder: Path | str, problem: str) -> None:
-        super().__init__(f"{folder}: {problem}. Name an existing folder with documents in it.")
-        self.folder = str(folder)
+    def __init__(
+        self, folder: Path | str, problem: str, remedy: str = "Name an existing folder with documents in it"
+    ) -> None:
+        super().__init__(encodable(f"{folder}: {problem}. {remedy}."))
+        self.folder = encodable(str(folder))
         self.problem = problem
 
 
@@ -124,4 +131,5 @@ __all__ = [
     "LibraryError",
     "LibraryFull",
     "LibraryStorageFailed",
+    "encodable",
 ]

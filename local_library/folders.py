@@ -1,13 +1,14 @@
 """Imports a folder: files are read ahead in limited processes while one thread stores them in a stable order."""
 
 import os
+import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from .catalog import Catalog
-from .errors import DocumentRejected, FolderNotUsable
+from .errors import DocumentRejected, FolderNotUsable, encodable
 from .extraction.kinds import is_readable
 from .importing import Importer, Prepared
 from .records import ImportOutcome, ImportStatus
@@ -23,11 +24,28 @@ Progress = Callable[[ImportOutcome], None]
 def usable_folder(folder: Path | str) -> Path:
     """``folder`` as an absolute path. Raises `FolderNotUsable` unless it is a folder."""
     path = Path(folder).expanduser().absolute()
-    if not path.exists():
-        raise FolderNotUsable(folder, "there is no such folder")
-    if not path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FolderNotUsable(folder, "there is no such folder") from error
+    except OSError as error:
+        raise FolderNotUsable(folder, unreadable(error)) from error
+    if not stat.S_ISDIR(mode):
         raise FolderNotUsable(folder, "is a file, not a folder")
     return path
+
+
+def check_reachable(path: Path) -> None:
+    """Raise `DocumentRejected` where neither a file nor a folder can be looked at."""
+    try:
+        path.expanduser().stat()
+    except OSError as error:
+        raise _rejection(path, error) from error
+
+
+def unreadable(error: OSError) -> str:
+    """What is wrong with a file or folder, for the middle of a sentence."""
+    return f"cannot be read ({(error.strerror or 'unreadable').lower()})"
 
 
 def files_below(folder: Path, ignore: Callable[[Path], bool]) -> Iterator[Path]:
@@ -75,11 +93,14 @@ def content_of(path: Path, largest_bytes: int) -> bytes:
         if not path.is_file():
             raise DocumentRejected(path, "is no file", "Name a file, or import the folder", reason_code="kind")
         return path.read_bytes()
-    except FileNotFoundError as error:
-        raise DocumentRejected(path, "does not exist", "Check the path", reason_code="missing") from error
     except OSError as error:
-        problem = f"cannot be read ({(error.strerror or 'unreadable').lower()})"
-        raise DocumentRejected(path, problem, "Check its permissions", reason_code="unreadable") from error
+        raise _rejection(path, error) from error
+
+
+def _rejection(path: Path, error: OSError) -> DocumentRejected:
+    if isinstance(error, FileNotFoundError):
+        return DocumentRejected(path, "does not exist", "Check the path", reason_code="missing")
+    return DocumentRejected(path, unreadable(error), "Check its permissions", reason_code="unreadable")
 
 
 class FolderImport:
@@ -116,9 +137,9 @@ class FolderImport:
     ) -> "ImportOutcome | Future[Prepared]":
         try:
             content = read()
+            known = self._importer.unchanged(self._catalog, self._owner, path, content)
         except DocumentRejected as error:
             return self._rejected(path, error)
-        known = self._importer.unchanged(self._catalog, self._owner, path, content)
         return known or threads.submit(self._importer.prepared, path, content)
 
     def _finished(
@@ -141,6 +162,7 @@ class FolderImport:
         return outcome
 
     def _rejected(self, path: str, error: DocumentRejected) -> ImportOutcome:
+        path = encodable(path)
         with self._workspace.unit_of_work(self._owner) as work:
             work.quarantine(path, error.reason_code, str(error))
         return ImportOutcome(path, ImportStatus.REJECTED, reason=str(error), reason_code=error.reason_code)
@@ -156,9 +178,11 @@ __all__ = [
     "READ_AHEAD",
     "FolderImport",
     "Progress",
+    "check_reachable",
     "content_of",
     "files_below",
     "ignored_by",
     "is_wanted",
+    "unreadable",
     "usable_folder",
 ]

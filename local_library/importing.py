@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from .catalog import Catalog
-from .errors import DocumentRejected, LibraryFull
+from .errors import DocumentRejected, LibraryFull, encodable
 from .index_writing import IndexEntry, IndexUnusable, IndexWriting
 from .languages import detected_language
 from .originals import content_hash
@@ -59,7 +59,12 @@ class Importer:
         self._summarizer = summarizer
 
     def unchanged(self, catalog: Catalog, owner_id: str, path: str, content: bytes) -> ImportOutcome | None:
-        """The outcome for a file whose current version has the same bytes and was cut by this chunker."""
+        """The outcome for a file whose current version has the same bytes and was cut by this chunker.
+
+        Raises `DocumentRejected` for a path that no record can hold.
+        """
+        if path != encodable(path):
+            raise DocumentRejected(path, "its name is not valid Unicode", "Rename it", reason_code="unsafe")
         known = catalog.document_at(owner_id, path)
         if known is None or known.chunker_id != self._chunker.chunker_id:
             return None

@@ -14,7 +14,7 @@ import platformdirs
 from knowledge_provider import PERSONAL_OWNER
 
 from .chunking import HeadingChunker
-from .errors import DocumentRejected, FolderNotUsable, LibraryStorageFailed
+from .errors import DocumentRejected, FolderNotUsable, LibraryStorageFailed, encodable
 from .extraction.limited import LimitedExtractor, ReadingLimits
 from .folders import FolderImport, Progress, content_of, files_below, ignored_by, usable_folder
 from .importing import Importer, LibraryLimits
@@ -175,7 +175,7 @@ class DomainLibrary(LibraryReader):
 
     def retry(self, file: str, *, owner_id: str = PERSONAL_OWNER) -> ImportOutcome:
         """Import a quarantined file, by id or path. Raises `DocumentRejected`: then it stays, with the new reason."""
-        path = self._quarantine.file(owner_id, file).path
+        path = self._quarantine.file(owner_id, encodable(file)).path
         try:
             outcome = self.import_file(path, owner_id=owner_id)
         except DocumentRejected as error:
@@ -186,7 +186,7 @@ class DomainLibrary(LibraryReader):
 
     def dismiss(self, file: str, *, owner_id: str = PERSONAL_OWNER) -> None:
         """Forget a quarantined file, by id or path. The file stays, and an import that meets it tries it again."""
-        self._quarantine.release(owner_id, [self._quarantine.file(owner_id, file).path])
+        self._quarantine.release(owner_id, [self._quarantine.file(owner_id, encodable(file)).path])
 
     def remove(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> Removal:
         """Erase a document with its versions, text and index entries. The user's own file stays."""

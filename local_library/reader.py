@@ -8,7 +8,7 @@ from pathlib import Path
 
 from knowledge_provider import PERSONAL_OWNER
 
-from .errors import DocumentNotFound, FolderNotUsable
+from .errors import DocumentNotFound, FolderNotUsable, encodable
 from .quarantine import Quarantine
 from .records import DocumentInfo, DocumentPage, FoundPassage, QuarantinedFile, ReadText
 from .resolver import LocatorResolver
@@ -19,6 +19,7 @@ from .upkeep import Upkeep
 from .workspace import Workspace
 
 DEFAULT_READ_CHARACTERS = 8_000
+_EXPORT_REMEDY = "Name a folder that is empty or does not exist"
 
 
 class LibraryReader:
@@ -63,6 +64,7 @@ class LibraryReader:
 
     def show(self, document: str, *, owner_id: str = PERSONAL_OWNER) -> DocumentInfo:
         """One document by its id or path."""
+        document = encodable(document)
         with self._workspace.reading() as catalog:
             found = catalog.document(owner_id, document) or catalog.document_at(owner_id, document)
             found = found or catalog.document_at(owner_id, str(Path(document).expanduser().absolute()))
@@ -85,7 +87,7 @@ class LibraryReader:
     ) -> ReadText:
         """The text that a result's locator, a path or a document id names, at most ``limit_characters`` of it."""
         with self._workspace.reading() as catalog:
-            return LocatorResolver(catalog).read(owner_id, locator, limit_characters=limit_characters)
+            return LocatorResolver(catalog).read(owner_id, encodable(locator), limit_characters=limit_characters)
 
     def search(
         self,
@@ -108,9 +110,16 @@ class LibraryReader:
     def export(self, folder: Path | str, *, owner_id: str = PERSONAL_OWNER) -> int:
         """Write the kept originals and a ``library.json`` into a new ``folder``; returns how many documents."""
         target = Path(folder).expanduser().absolute()
-        if target.exists() and any(target.iterdir()):
-            raise FolderNotUsable(folder, "is not empty")
-        target.mkdir(parents=True, exist_ok=True)
+        try:
+            if target.exists() and any(target.iterdir()):
+                raise FolderNotUsable(folder, "is not empty", _EXPORT_REMEDY)
+            target.mkdir(parents=True, exist_ok=True)
+            return self._exported(target, owner_id)
+        except OSError as error:
+            problem = f"cannot take the export ({(error.strerror or 'unwritable').lower()})"
+            raise FolderNotUsable(folder, problem, _EXPORT_REMEDY) from error
+
+    def _exported(self, target: Path, owner_id: str) -> int:
         listed = []
         for document in self.list(owner_id=owner_id):
             name = f"{document.document_id}{Path(document.path).suffix}"

@@ -2,7 +2,9 @@
 
 import functools
 import json
+import os
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -12,11 +14,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from .errors import LibraryError
+from .errors import LibraryError, encodable
 from .library import DomainLibrary
 from .semantic.choosing import embedder_named
 
 _NOTES = Console(stderr=True)
+_STEERING = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Controls, halves of characters, and separators of lines and paragraphs."""
 
 
 class Session:
@@ -36,12 +40,31 @@ class Session:
         return DomainLibrary(self.store, embedder=embedder_named(self.embedder))
 
     def show(self, value: Any, lines: Iterable[str]) -> None:
-        """Print ``value`` as JSON, or ``lines`` for people."""
+        """Print ``value`` as JSON, or ``lines`` for people, each on one line."""
         if self.as_json:
-            click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+            click.echo(encodable(json.dumps(value, ensure_ascii=False, indent=2, default=_plain)))
             return
         for line in lines:
-            click.echo(line)
+            click.echo(visible(line))
+
+
+class NamedPath(click.Path):
+    """A path; an empty one is refused, for it would be the current folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        if value == "":
+            self.fail("an empty path names nothing.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def visible(text: str) -> str:
+    """``text`` on one line, with escapes for what would steer a terminal."""
+    return "".join(one if one == "\t" or unicodedata.category(one) not in _STEERING else _escape(one) for one in text)
 
 
 def command(work: Callable[..., None]) -> Callable[..., None]:
@@ -52,7 +75,7 @@ def command(work: Callable[..., None]) -> Callable[..., None]:
         try:
             work(*arguments, **options)
         except LibraryError as error:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(visible(f"Error: {error}"), err=True)
             sys.exit(1)
 
     return click.pass_obj(run)
@@ -61,7 +84,7 @@ def command(work: Callable[..., None]) -> Callable[..., None]:
 def progress_bar() -> Progress:
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -80,10 +103,14 @@ def embed(opened: DomainLibrary, session: Session) -> None:
         )
 
 
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return str(value)
 
 
-__all__ = ["Session", "command", "embed", "progress_bar"]
+__all__ = ["NamedPath", "Session", "command", "embed", "progress_bar", "visible"]

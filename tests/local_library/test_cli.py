@@ -1,6 +1,7 @@
 """The library from the shell: what it prints, and how it ends."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,3 +106,86 @@ def test_nothing_relevant_ends_with_status_1(tmp_path: Path, notes: Path) -> Non
     run(tmp_path / "store", "import", str(notes))
     result = run(tmp_path / "store", "search", "who won the world cup")
     assert (result.exit_code, result.stdout) == (1, "Nothing in the documents answers this.\n")
+
+
+def test_a_name_that_is_no_unicode_is_refused_and_the_rest_goes_in(tmp_path: Path, notes: Path) -> None:
+    """It is listed with escapes for what it holds, and named alone it is refused in a sentence."""
+    store, name = tmp_path / "store", notes / os.fsdecode(b"bad\xff\xfe.txt")
+    name.write_text("Text.\n")
+    imported = run(store, "import", str(notes))
+    assert imported.stdout.splitlines()[-1] == "1 added, 2 rejected"
+    assert r"Not imported: bad\udcff\udcfe.txt: its name is not valid Unicode. Rename it." in imported.stdout
+    listed = json.loads(run(store, "--json", "list").stdout)["quarantined"]
+    assert (Path(listed[0]["path"]).name, listed[0]["reason_code"]) == (r"bad\udcff\udcfe.txt", "unsafe")
+    for command in ("import", "show", "read"):
+        alone = run(store, command, str(name))
+        assert (alone.exit_code, len(alone.stderr.splitlines())) == (1, 1)
+    assert run(store, "dismiss", str(name)).exit_code == 0
+
+
+def test_titles_and_paths_are_printed_as_they_are(tmp_path: Path) -> None:
+    """What looks like markup of the terminal library is text."""
+    store, path = tmp_path / "store", tmp_path / "[bold]x[red].md"
+    path.write_text("# A [/red] [link=http://evil.example]x[/link]\n\nText.\n")
+    run(store, "import", str(path))
+    listed = run(store, "list")
+    assert listed.exit_code == 0
+    shown = "".join(listed.stdout.split())
+    assert "[/red]" in shown
+    assert "[link=" in shown
+    assert "[bold]" in shown
+
+
+def test_control_characters_are_printed_as_escapes(tmp_path: Path) -> None:
+    """A title or a path can neither steer the terminal nor begin a line of its own."""
+    store, path = tmp_path / "store", tmp_path / "a\x1b[2J\nb.md"
+    path.write_text("# Boiler \x1b]0;owned\x07\n\nThe boiler \x1b[31mis descaled in March.\n")
+    (tmp_path / "empty\x1b\n.md").write_text("")
+    printed = [
+        run(store, *arguments)
+        for arguments in (
+            ("import", str(tmp_path)),
+            ("list",),
+            ("show", str(path)),
+            ("read", str(path)),
+            ("search", "when is the boiler descaled"),
+            ("show", "no\x1b\nthing"),
+            ("remove", str(path)),
+        )
+    ]
+    assert [one.exit_code for one in printed] == [0, 0, 0, 0, 0, 1, 0]
+    assert not any(control in one.output for one in printed for control in "\x1b\x07")
+    assert r"empty\x1b\n.md" in printed[0].stdout
+    assert r"a\x1b[2J\nb.md" in printed[2].stdout
+
+
+@pytest.mark.parametrize("place", ["file/below", "file", "/proc/x", "x" * 300])
+def test_a_place_that_cannot_take_an_export_is_refused_in_a_sentence(tmp_path: Path, place: str) -> None:
+    """Nothing but one line, which says what to name instead."""
+    (tmp_path / "file").write_text("")
+    result = run(tmp_path / "store", "export", str(tmp_path / place))
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert result.stderr.endswith("Name a folder that is empty or does not exist.\n")
+
+
+def test_an_export_into_a_folder_with_files_says_what_to_name(tmp_path: Path, notes: Path) -> None:
+    """A folder with documents in it would be refused again."""
+    result = run(tmp_path / "store", "export", str(notes))
+    assert result.stderr.endswith("is not empty. Name a folder that is empty or does not exist.\n")
+
+
+@pytest.mark.parametrize("arguments", [("import", ""), ("export", ""), ("--store", "", "list")])
+def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """A variable of a script that was never set imports nothing."""
+    result = run(tmp_path / "store", *arguments)
+    assert result.exit_code == 2
+    assert "an empty path names nothing" in result.stderr
+
+
+@pytest.mark.parametrize("other", ["nothere", "x" * 300])
+def test_nothing_goes_in_where_one_of_the_paths_cannot_be_reached(tmp_path: Path, notes: Path, other: str) -> None:
+    """The paths are looked at before the first import."""
+    store = tmp_path / "store"
+    result = run(store, "import", str(notes), str(tmp_path / other))
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert json.loads(run(store, "--json", "list").stdout) == {"documents": [], "quarantined": []}

@@ -85,6 +85,17 @@ def test_what_is_no_folder_is_refused_by_name(tmp_path: Path) -> None:
         usable_folder(tmp_path / "file.md")
     with pytest.raises(FolderNotUsable, match="there is no such folder"):
         usable_folder(tmp_path / "nowhere")
+    with pytest.raises(FolderNotUsable, match="cannot be read"):
+        usable_folder(tmp_path / ("x" * 300))
+
+
+def test_a_path_that_no_record_can_hold_is_rejected_and_the_rest_goes_in(library: DomainLibrary) -> None:
+    """The outcome and the quarantine name it alike, with escapes; an upload of it is refused."""
+    outcomes = library.import_many([("/bad\udcff.md", b"Text."), *contents(1)])
+    assert [(one.path, one.reason_code) for one in outcomes] == [(r"/bad\udcff.md", "unsafe"), ("/0.md", "")]
+    assert [one.path for one in library.quarantined()] == [r"/bad\udcff.md"]
+    with pytest.raises(DocumentRejected, match="its name is not valid Unicode"):
+        library.import_bytes("/bad\udcff.md", b"Text.")
 
 
 def test_the_library_does_not_import_itself(library: DomainLibrary, tmp_path: Path) -> None:
