@@ -6,6 +6,7 @@ from aiohttp import web
 
 from ..knowledge_runtime import FrontendKnowledgeRuntime
 from .access import Access
+from .discreet_runner import DiscreetRunner
 from .library_endpoints import LibraryEndpoints
 from .metrics_endpoint import MetricsEndpoint
 from .page import add_page
@@ -44,7 +45,7 @@ class GatewayServer:
         if self._metrics is not None:
             self._metrics.add_to(application.router)
         add_page(application.router)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handle_signals=False)
+        self._runner = DiscreetRunner(application, access_log=None, shutdown_timeout=1.0, handle_signals=False)
         await self._runner.setup()
         self._site = web.TCPSite(self._runner, host, port)
         await self._site.start()
