@@ -161,16 +161,23 @@ def create_gateway_application(
     return GatewayApplication(local, chosen, library=opened)
 
 
+def embedder_of_settings(name: str) -> Any:
+    """The embedder of that name, None for ``off``. Raises `InvalidSetting` with what to install when it is missing."""
+    from local_library import EmbedderNotUsable, embedder_named
+
+    try:
+        return embedder_named(name)
+    except EmbedderNotUsable as error:
+        raise InvalidSetting(f"EARPIECE_DOMAIN_LIBRARY_EMBEDDER is {name!r}. {error}") from error
+
+
 def _opened_library(library: Path | str | Any | None, store: Path | None, embedder_name: str) -> Any:
     """The library, with the embedder of the settings; one that the host opened has the embedder that the host gave."""
-    from local_library import DomainLibrary, EmbedderNotUsable, embedder_named
+    from local_library import DomainLibrary
 
     if library is not None and not isinstance(library, (str, Path)):
         return library
-    try:
-        embedder = embedder_named(embedder_name)
-    except EmbedderNotUsable as error:
-        raise InvalidSetting(f"EARPIECE_DOMAIN_LIBRARY_EMBEDDER is {embedder_name!r}. {error}") from error
+    embedder = embedder_of_settings(embedder_name)
     if library is None:
         return DomainLibrary(store or _default_store(), embedder=embedder)
     return DomainLibrary.for_folder(Path(library), store=store, embedder=embedder)
@@ -194,4 +201,4 @@ def _owners(settings: GatewaySettings) -> Owners:
     return owners
 
 
-__all__ = ["GatewayApplication", "create_gateway_application"]
+__all__ = ["GatewayApplication", "create_gateway_application", "embedder_of_settings"]

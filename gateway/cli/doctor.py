@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ..application import embedder_of_settings
 from ..diagnosis import Finding, extra_findings, port_finding, python_finding, shadow_findings, voice_finding
 from ..settings import GatewaySettings, InvalidSetting
 from .desktop_window import chromium_browser
@@ -79,6 +80,7 @@ def _settings_findings() -> Iterator[Finding]:
     yield Finding("settings", "fine", f"listens on {settings.host}, {settings.timeout_seconds:g} s for a lookup")
     yield port_finding(settings.host, settings.port)
     yield _library_finding(settings)
+    yield from _embedder_findings(settings.domain_library_embedder)
     yield asyncio.run(_upstream_finding(settings))
 
 
@@ -86,6 +88,18 @@ def _library_finding(settings: GatewaySettings) -> Finding:
     if settings.domain_library:
         return Finding("library", "fine", "on (EARPIECE_DOMAIN_LIBRARY)")
     return Finding("library", "missing", "off; set EARPIECE_DOMAIN_LIBRARY=on, or serve a folder with --library")
+
+
+def _embedder_findings(name: str) -> Iterator[Finding]:
+    """Say whether the embedder that is set can be taken; a gateway would not start with one that cannot."""
+    if name == "off":
+        return
+    try:
+        embedder_of_settings(name)
+    except InvalidSetting as error:
+        yield Finding("embedder", "wrong", str(error))
+    else:
+        yield Finding("embedder", "fine", f"{name} (EARPIECE_DOMAIN_LIBRARY_EMBEDDER)")
 
 
 async def _upstream_finding(settings: GatewaySettings) -> Finding:

@@ -27,12 +27,12 @@ def checked_folder(path: Path) -> Path:
 
 
 @asynccontextmanager
-async def local_gateway(documents: Path) -> AsyncIterator[GatewayApplication]:
+async def local_gateway(documents: Path, settings: GatewaySettings | None = None) -> AsyncIterator[GatewayApplication]:
     """Serve the documents from a temporary library with the embedded model; everything is gone afterwards."""
     checked_folder(documents)
     with tempfile.TemporaryDirectory(prefix="earpiece-") as store:
-        settings = GatewaySettings(port=0)
-        async with create_gateway_application(settings=settings, library=documents, store=Path(store)) as gateway:
+        chosen = settings or GatewaySettings(port=0)
+        async with create_gateway_application(settings=chosen, library=documents, store=Path(store)) as gateway:
             yield gateway
 
 

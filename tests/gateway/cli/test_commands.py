@@ -68,6 +68,22 @@ def test_a_document_without_a_public_page_is_named_with_its_place() -> None:
     assert "onboarding.txt" in finished.stdout
 
 
+def test_an_answer_from_a_document_with_a_link_in_its_title_is_an_answer(tmp_path: Path) -> None:
+    """The title is spoken without its link, and the source is named in the same way."""
+    (tmp_path / "fees.md").write_text("# Fees https://intranet.example/fees\n\nThe conference fee is forty euros.\n")
+    finished = earpiece("ask", "How much is the conference fee?", "--library", str(tmp_path))
+    assert finished.returncode == 0, finished.stderr
+    assert "forty euros" in finished.stdout.splitlines()[0]
+    assert finished.stdout.splitlines()[1].startswith("  Fees intranet.example  ")
+
+
+def test_ask_takes_the_embedder_that_serve_would_take() -> None:
+    """A wrong one is refused instead of being passed over."""
+    wrong = {"EARPIECE_DOMAIN_LIBRARY_EMBEDDER": "crystal-ball"}
+    finished = earpiece("ask", "Anything?", "--library", str(HANDBOOK), **wrong)  # type: ignore[arg-type]
+    complains(finished, "EARPIECE_DOMAIN_LIBRARY_EMBEDDER")
+
+
 def test_ask_json_is_the_whole_envelope() -> None:
     """Programs get query, status, answer, sources and times."""
     finished = earpiece("ask", "年假有多少天？", "--library", str(HANDBOOK), "--json")

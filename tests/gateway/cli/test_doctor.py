@@ -4,7 +4,9 @@ import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner
@@ -66,6 +68,19 @@ def test_a_wrong_setting_is_one_finding() -> None:
     status, said = diagnosed(EARPIECE_TIMEOUT_SECONDS="soon")
     assert status == 1
     assert "EARPIECE_TIMEOUT_SECONDS" in said
+
+
+def test_an_embedder_that_is_set_and_not_installed_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gateway would not start with it; the exact command is in the finding."""
+
+    def missing(package: str) -> NoReturn:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr("local_library.semantic.sentence_encoder.version", missing)
+    assert diagnosed(EARPIECE_DOMAIN_LIBRARY_EMBEDDER="off")[0] == 0
+    status, said = diagnosed(EARPIECE_DOMAIN_LIBRARY_EMBEDDER="offline")
+    finding = next(line for line in said.splitlines() if "embedder" in line)
+    assert (status, "wrong" in finding, 'pip install "earpiece[semantic]"' in finding) == (1, True, True)
 
 
 def test_the_browser_of_the_desktop_window_is_named(tmp_path: Path) -> None:
