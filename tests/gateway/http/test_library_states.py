@@ -76,7 +76,13 @@ async def test_a_part_of_the_list_says_how_many_there_are(http: aiohttp.ClientSe
     assert ([one["name"] for one in found["documents"]], found["matching"], found["total"]) == (["kettle.md"], 1, 2)
 
 
-@pytest.mark.parametrize("part", [{"limit": "x"}, {"limit": 201}, {"offset": -1}, {"limit": -1}])
+async def test_an_offset_without_a_limit_is_honoured(http: aiohttp.ClientSession) -> None:
+    """As many as can be asked for follow."""
+    rest = await listed(http, offset=1)
+    assert ([one["title"] for one in rest["documents"]], rest["matching"]) == (["Travel policy"], 2)
+
+
+@pytest.mark.parametrize("part", [{"limit": "x"}, {"limit": 201}, {"offset": -1}, {"limit": -1}, {"limit": 0}])
 async def test_a_part_that_makes_no_sense_is_refused(http: aiohttp.ClientSession, part: dict[str, Any]) -> None:
     """One sentence says what can be asked for."""
     async with http.get(DOCUMENTS, params=part) as response:
