@@ -74,7 +74,10 @@ def _is_wanted_name(path: Path) -> bool:
 def ignored_by(folder: Path, patterns: tuple[str, ...]) -> Callable[[Path], bool]:
     """Says whether a path matches one of ``patterns`` (as ``*.log`` or ``drafts/*``) or the folder's ignore file."""
     listed = folder / ".earpieceignore"
-    lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    try:
+        lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    except OSError as error:
+        raise FolderNotUsable(folder, unreadable(error)) from error
     wanted = (*patterns, *(line.strip() for line in lines if line.strip() and not line.startswith("#")))
 
     def ignore(path: Path) -> bool:

@@ -89,6 +89,17 @@ def test_what_is_no_folder_is_refused_by_name(tmp_path: Path) -> None:
         usable_folder(tmp_path / ("x" * 300))
 
 
+def test_a_folder_that_may_not_be_looked_into_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look is for the file that says what to leave out."""
+
+    def forbidden(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    with pytest.raises(FolderNotUsable, match=r"cannot be read \(permission denied\)"):
+        ignored_by(tmp_path, ())
+
+
 def test_a_path_that_no_record_can_hold_is_rejected_and_the_rest_goes_in(library: DomainLibrary) -> None:
     """The outcome and the quarantine name it alike, with escapes; an upload of it is refused."""
     outcomes = library.import_many([("/bad\udcff.md", b"Text."), *contents(1)])
