@@ -175,6 +175,7 @@ def test_a_file_that_comes_back_is_not_removed(library: DomainLibrary, folder: P
 
 def test_watching_needs_a_folder(tmp_path: Path) -> None:
     """There is nothing to follow in a single file."""
+    (tmp_path / "a.md").write_text("A kettle stands here.")
     result = CliRunner().invoke(commands, ["--store", str(tmp_path / "s"), "import", "--watch", str(tmp_path / "a.md")])
     assert result.exit_code == 2
     assert "Name a folder to watch." in result.stderr
